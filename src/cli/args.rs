@@ -1,0 +1,95 @@
+//! What can be typed.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::model::SessionId;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "provision",
+    version,
+    about = "Sets up a machine with you, and keeps a record that survives anything",
+    after_help = "Exit codes: 0 done, 1 internal error, 2 usage, 5 locked, 6 record damaged, \
+                  9 store not usable"
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Global {
+    /// Where sessions are kept [default: ~/.agentic-provision]
+    #[arg(long, global = true, value_name = "DIR", env = "AGENTIC_PROVISION_HOME")]
+    pub home: Option<PathBuf>,
+    /// Write JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// How long to wait for a session that another process is working on
+    #[arg(long, global = true, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub lock_timeout: Duration,
+    /// Say on stderr what is being done; twice for every step
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List sessions, newest first
+    Sessions {
+        /// Every session, not only the newest 50
+        #[arg(long)]
+        all: bool,
+    },
+    /// Say where a session stands and what comes next
+    Status {
+        /// A session id, the beginning of one, or `latest`
+        #[arg(default_value = "latest")]
+        session: String,
+    },
+    /// Show what happened in a session, event by event
+    History(HistoryArgs),
+    /// Print the JSON Schema of a file that provision writes
+    Schema { of: SchemaOf },
+    /// Record a session from a written list of events
+    #[command(name = "__script", hide = true)]
+    Script {
+        /// The session to begin or to go on with
+        #[arg(long)]
+        session: Option<SessionId>,
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct HistoryArgs {
+    /// A session id, the beginning of one, or `latest`
+    #[arg(default_value = "latest")]
+    pub session: String,
+    /// Go on showing events as they are recorded, until the session is no longer in progress
+    #[arg(long, conflicts_with = "verify")]
+    pub follow: bool,
+    /// Check every line, and that the session document follows from them
+    #[arg(long)]
+    pub verify: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum SchemaOf {
+    /// The session document
+    Session,
+    /// One line of a session's journal
+    Event,
+}
+
+/// `5s`, `2min`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string());
+    }
+    humantime::parse_duration(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,234 @@
+//! What a failed command says: what went wrong, why, what to do next, and the exit code.
+
+use std::{
+    error::Error,
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    engine::ScriptError,
+    model::{SessionId, Timestamp},
+    store::StoreError,
+};
+
+/// The exit codes of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Internal,
+    Usage,
+    Locked,
+    Damaged,
+    StoreUnusable,
+}
+
+impl Kind {
+    pub(super) fn exit_code(self) -> u8 {
+        match self {
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::Locked => 5,
+            Self::Damaged => 6,
+            Self::StoreUnusable => 9,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::Usage => "usage",
+            Self::Locked => "locked",
+            Self::Damaged => "record_damaged",
+            Self::StoreUnusable => "store_unusable",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub kind: Kind,
+    pub message: String,
+    pub causes: Vec<String>,
+    pub hints: Vec<String>,
+    file: Option<PathBuf>,
+    session: Option<SessionId>,
+}
+
+impl Failure {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+            file: None,
+            session: None,
+        }
+    }
+
+    fn because(mut self, error: &dyn Error) -> Self {
+        self.causes.push(error.to_string());
+        self.causes.extend(causes(error));
+        self
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(super) fn no_home() -> Self {
+        Self::new(Kind::Usage, "there is no home directory to keep sessions in: HOME is not set")
+            .hint("name a directory with --home DIR")
+    }
+
+    pub(super) fn home(path: &Path, error: &io::Error) -> Self {
+        let message = format!("`{}` cannot be the home of sessions", path.display());
+        Self::new(Kind::Usage, message).because(error).hint("name a directory with --home DIR")
+    }
+
+    pub(super) fn clock(text: &str) -> Self {
+        let message = format!("AGENTIC_PROVISION_CLOCK is `{text}`, which is not a time");
+        Self::new(Kind::Usage, message)
+            .hint("unset it, or give a time such as 2026-02-02T14:30:52Z")
+    }
+
+    pub(super) fn output(error: &io::Error) -> Self {
+        Self::new(Kind::Internal, "the output cannot be written").because(error)
+    }
+
+    pub(super) fn script_file(path: &Path, error: &io::Error) -> Self {
+        Self::new(Kind::Usage, format!("cannot read `{}`", path.display())).because(error)
+    }
+
+    /// Some sessions of a list cannot be read; the others have been shown.
+    pub(super) fn unreadable(count: usize, worst: &StoreError) -> Self {
+        let what = crate::face::plural(count, "session");
+        let mut failure = Self::new(kind_of(worst), format!("{what} cannot be read"));
+        failure.hints.push("`provision status ID` says more about each of them".into());
+        failure
+    }
+
+    pub(super) fn to_json(&self, operation: &str, now: &Timestamp) -> Value {
+        json!({"error": {
+            "kind": self.kind.name(),
+            "message": self.message,
+            "causes": self.causes,
+            "hints": self.hints,
+            "operation": operation,
+            "file": self.file,
+            "session_id": self.session,
+            "timestamp": now,
+            "exit_code": self.kind.exit_code(),
+        }})
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let mut failure = Self::new(kind_of(&error), error.to_string());
+        failure.causes = causes(&error);
+        failure.file = error.path().map(Into::into);
+        failure.session = error.session().cloned();
+        if let Some(path) = error.path()
+            && !failure.message.contains(&*path.to_string_lossy())
+            && error.is_damage()
+        {
+            failure.causes.insert(0, format!("the file is `{}`", path.display()));
+        }
+        failure.hints.extend(hint_for(&error));
+        failure
+    }
+}
+
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        match error {
+            ScriptError::Store(error) => error.into(),
+            ScriptError::Read(error) => Self::output(&error),
+            error => {
+                let mut failure = Self::new(Kind::Usage, error.to_string());
+                failure.causes = causes(&error);
+                failure
+            }
+        }
+    }
+}
+
+fn kind_of(error: &StoreError) -> Kind {
+    match error {
+        StoreError::NotAnId(_)
+        | StoreError::Unknown(_)
+        | StoreError::Empty(_)
+        | StoreError::Ambiguous { .. }
+        | StoreError::Exists(_) => Kind::Usage,
+        StoreError::Locked { .. } => Kind::Locked,
+        StoreError::Document { .. } | StoreError::Journal { .. } | StoreError::Newer { .. } => {
+            Kind::Damaged
+        }
+        StoreError::Illegal { .. } => Kind::Internal,
+        StoreError::Home { .. } | StoreError::Disk(_) => Kind::StoreUnusable,
+    }
+}
+
+fn hint_for(error: &StoreError) -> Option<String> {
+    let hint = match error {
+        StoreError::NotAnId(_) | StoreError::Unknown(_) => {
+            "`provision sessions` lists the sessions there are".into()
+        }
+        StoreError::Ambiguous { candidates, .. } => {
+            let shown: Vec<_> = candidates.iter().rev().take(5).map(ToString::to_string).collect();
+            format!("give more of the id: {}", shown.join(", "))
+        }
+        StoreError::Exists(id) => format!("`provision status {id}` shows it"),
+        StoreError::Locked { id, .. } => {
+            format!(
+                "`provision history {id} --follow` shows what it does; or wait longer with --lock-timeout"
+            )
+        }
+        StoreError::Journal { id, .. } => {
+            format!("nothing was changed; `provision history {id} --verify` checks every line")
+        }
+        StoreError::Document { id, .. } => {
+            format!("nothing was changed; `provision history {id}` shows what its journal has")
+        }
+        StoreError::Newer { .. } => "nothing was changed; update provision to use it".into(),
+        StoreError::Home { path, problem } => home_hint(path, *problem),
+        StoreError::Disk(error) if error.is_full() => {
+            "nothing recorded is lost; make space and run it again".into()
+        }
+        StoreError::Disk(error) if error.is_denied() => {
+            "check who owns it, or name another directory with --home DIR".into()
+        }
+        StoreError::Empty(_) | StoreError::Illegal { .. } | StoreError::Disk(_) => return None,
+    };
+    Some(hint)
+}
+
+fn home_hint(path: &Path, problem: crate::store::HomeProblem) -> String {
+    use crate::store::HomeProblem;
+    match problem {
+        HomeProblem::Writable { .. } => {
+            format!("look at what is in it, then: chmod 700 '{}'", path.display())
+        }
+        HomeProblem::Symlink | HomeProblem::NotADirectory | HomeProblem::Foreign { .. } => {
+            "name a directory of your own with --home DIR".into()
+        }
+    }
+}
+
+fn causes(error: &dyn Error) -> Vec<String> {
+    let mut causes = Vec::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        // A cause that the one before it quotes has been said.
+        if causes.last().is_none_or(|last: &String| !last.contains(&text)) {
+            causes.push(text);
+        }
+        source = cause.source();
+    }
+    causes
+}

@@ -1,0 +1,74 @@
+//! Writing to the terminal: data on stdout, talk on stderr. A reader that has gone away is no
+//! error.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use super::failure::Failure;
+use crate::{engine::Clock, face::visible};
+
+/// Data, on stdout.
+pub(super) fn data(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    gone_is_fine(written).map_err(|error| Failure::output(&error))
+}
+
+/// One line of JSON, on stdout.
+pub(super) fn json_line(value: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line)?;
+    stdout.flush()
+}
+
+/// One JSON document, on stdout.
+pub(super) fn json_document(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    data(&format!("{text}\n"))
+}
+
+/// Something to know that is not an error, on stderr.
+pub(super) fn warning(text: &str) {
+    talk(&format!("warning: {}\n", visible(text)));
+}
+
+pub(super) fn failure(failure: &Failure, json: bool) -> ExitCode {
+    if json {
+        let operation = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+        let operation = operation.unwrap_or_else(|| "overview".into());
+        talk(&format!("{}\n", failure.to_json(&operation, &Clock::system().now().wall)));
+    } else {
+        let mut text = format!("error: {}\n", visible(&failure.message));
+        for cause in &failure.causes {
+            let _ = writeln!(text, "  cause: {}", visible(cause));
+        }
+        for hint in &failure.hints {
+            let _ = writeln!(text, "hint: {}", visible(hint));
+        }
+        talk(&text);
+    }
+    ExitCode::from(failure.kind.exit_code())
+}
+
+/// What clap has to say: help and version on stdout, mistakes on stderr.
+pub(super) fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody is left to be told if even this cannot be written.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+fn talk(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,17 @@
+//! `provision` alone: what there is, and what can be done.
+
+use super::{failure::Failure, output, sessions, settings::Settings};
+use crate::face;
+
+const NEWEST: usize = 10;
+
+pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
+    if settings.json {
+        return sessions::run(settings, false);
+    }
+    let listing = settings.store()?.list(Some(NEWEST))?;
+    let mut text = face::session_table(&listing);
+    text.push_str("\n`provision status ID` says where a session stands, `provision history ID` what happened in it.\n");
+    output::data(&text)?;
+    sessions::complain(&listing)
+}

@@ -1,0 +1,89 @@
+//! What the arguments and the environment mean. Nothing below reads either.
+
+use std::{path::PathBuf, time::Duration};
+
+use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+
+use super::{args::Global, failure::Failure};
+use crate::{
+    disk::{Fs, Holder},
+    engine::Clock,
+    store::{Home, Pen, Store},
+};
+
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub clock: Clock,
+    pub json: bool,
+    home: Home,
+    lock_timeout: Duration,
+    verbose: u8,
+}
+
+impl Settings {
+    pub(super) fn from_args(global: Global) -> Result<Self, Failure> {
+        let home = match global.home.filter(|home| !home.as_os_str().is_empty()) {
+            Some(home) => home,
+            None => default_home()?,
+        };
+        let home = std::path::absolute(&home).map_err(|error| Failure::home(&home, &error))?;
+        Ok(Self {
+            clock: clock()?,
+            json: global.json,
+            home: Home::new(home),
+            lock_timeout: global.lock_timeout,
+            verbose: global.verbose,
+        })
+    }
+
+    pub(super) fn store(&self) -> Result<Store, Failure> {
+        Ok(Store::open(Fs::real(), self.home.clone())?)
+    }
+
+    /// Who we are to those who wait for us.
+    pub(super) fn pen(&self) -> Pen {
+        let words: Vec<_> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
+        Pen {
+            holder: Holder {
+                pid: std::process::id(),
+                started_at: self.clock.now().wall.to_string(),
+                command: words.join(" "),
+            },
+            patience: self.lock_timeout,
+        }
+    }
+
+    /// Diagnostics go to stderr, a line each, as they happen.
+    pub(super) fn start_tracing(&self) {
+        let level = match self.verbose {
+            0 => return,
+            1 => "agentic_provision=debug",
+            _ => "agentic_provision=trace",
+        };
+        let lines = tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_ansi(false)
+            .without_time()
+            .with_target(false);
+        // A second start in one process changes nothing, and nothing depends on it.
+        let _ = tracing_subscriber::registry().with(EnvFilter::new(level)).with(lines).try_init();
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+fn default_home() -> Result<PathBuf, Failure> {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    home.map(|home| PathBuf::from(home).join(".agentic-provision")).ok_or_else(Failure::no_home)
+}
+
+/// Tests hold the clock still.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+fn clock() -> Result<Clock, Failure> {
+    match std::env::var("AGENTIC_PROVISION_CLOCK") {
+        Ok(text) => match text.parse() {
+            Ok(moment) => Ok(Clock::Fixed(moment)),
+            Err(_) => Err(Failure::clock(&text)),
+        },
+        Err(_) => Ok(Clock::system()),
+    }
+}

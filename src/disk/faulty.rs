@@ -1,0 +1,422 @@
+//! The faulty twin of the real file system: in memory, with one fault at one chosen operation.
+//!
+//! It keeps two states: what a process sees, and what a power cut would leave. Content becomes
+//! durable when the file is synced, names when their directory is, and nothing sooner: the most
+//! forgetful disk that keeps its word.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use rustix::io::Errno;
+
+use super::{Entry, EntryKind, Stat, fs::Counters};
+
+/// What goes wrong, when, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The operation it strikes, counted from 0.
+    pub at: u64,
+    pub kind: FaultKind,
+    pub lasting: Lasting,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The call fails and does nothing.
+    Fails(Errno),
+    /// The first write from there on takes only half of its bytes.
+    ShortWrite,
+    /// The process dies before the call; what it wrote is still there.
+    Crash,
+    /// The machine loses power before the call; only what was synced is still there.
+    PowerCut,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    Once,
+    ForEver,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct FaultyFs {
+    world: Arc<Mutex<World>>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug)]
+pub(super) struct FaultyFile {
+    world: Arc<Mutex<World>>,
+    node: Node,
+    /// Alive as long as the handle is: what a lock refers to.
+    life: Arc<()>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node(usize);
+
+#[derive(Debug, Default)]
+struct World {
+    nodes: Vec<Content>,
+    fault: Option<Fault>,
+    operations: u64,
+    down: bool,
+}
+
+#[derive(Debug)]
+struct Content {
+    body: Body,
+    lock: Weak<()>,
+}
+
+#[derive(Debug)]
+enum Body {
+    File { seen: Vec<u8>, durable: Vec<u8> },
+    Directory { seen: BTreeMap<OsString, Node>, durable: BTreeMap<OsString, Node> },
+}
+
+impl FaultyFs {
+    /// An empty world with no fault in it.
+    pub fn new() -> Self {
+        let fs = Self::default();
+        fs.lock().nodes.push(Content::directory());
+        fs
+    }
+
+    /// Arms a fault; operations are counted from now.
+    pub fn arm(&self, fault: Fault) {
+        let mut world = self.lock();
+        world.operations = 0;
+        world.fault = Some(fault);
+    }
+
+    /// How many operations there were since the world began or a fault was armed.
+    pub fn operations(&self) -> u64 {
+        self.lock().operations
+    }
+
+    /// Whether the process or the machine is down.
+    pub fn is_down(&self) -> bool {
+        self.lock().down
+    }
+
+    /// The machine is up again and nothing is wrong with it. What a power cut took is gone.
+    pub fn restart(&self) {
+        let mut world = self.lock();
+        if world.down && world.fault.is_some_and(|fault| fault.kind == FaultKind::PowerCut) {
+            for content in &mut world.nodes {
+                content.forget_unsynced();
+            }
+        }
+        world.fault = None;
+        world.down = false;
+    }
+
+    pub(super) fn counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    fn lock(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle(&self, node: Node) -> FaultyFile {
+        FaultyFile { world: Arc::clone(&self.world), node, life: Arc::new(()) }
+    }
+
+    pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
+        let mut world = self.lock();
+        world.operation()?;
+        world.create(path, Content::directory()).map(drop)
+    }
+
+    pub(super) fn create_new(&self, path: &Path) -> io::Result<FaultyFile> {
+        let mut world = self.lock();
+        world.operation()?;
+        world.create(path, Content::file()).map(|node| self.handle(node))
+    }
+
+    pub(super) fn open_file(&self, path: &Path) -> io::Result<FaultyFile> {
+        let mut world = self.lock();
+        world.operation()?;
+        let node = world.find(path)?;
+        match world.nodes[node.0].body {
+            Body::File { .. } => Ok(self.handle(node)),
+            Body::Directory { .. } => Err(Errno::ISDIR.into()),
+        }
+    }
+
+    pub(super) fn open_dir(&self, path: &Path) -> io::Result<FaultyFile> {
+        let mut world = self.lock();
+        world.operation()?;
+        let node = world.find(path)?;
+        world.names(node)?;
+        Ok(self.handle(node))
+    }
+
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut world = self.lock();
+        world.operation()?;
+        let node = world.find(from)?;
+        let (from_dir, from_name) = world.parent(from)?;
+        let (to_dir, to_name) = world.parent(to)?;
+        let replaced = world.names(to_dir)?.get(&to_name).copied();
+        if replaced != Some(node) {
+            world.names_mut(from_dir)?.remove(&from_name);
+            world.names_mut(to_dir)?.insert(to_name, node);
+        }
+        Ok(())
+    }
+
+    pub(super) fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut world = self.lock();
+        world.operation()?;
+        let node = world.find(from)?;
+        world.insert(to, node)
+    }
+
+    pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut world = self.lock();
+        world.operation()?;
+        world.find(path)?;
+        let (directory, name) = world.parent(path)?;
+        world.names_mut(directory)?.remove(&name);
+        Ok(())
+    }
+
+    pub(super) fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let mut world = self.lock();
+        world.operation()?;
+        let node = world.find(path)?;
+        world.nodes[node.0].sync();
+        Ok(())
+    }
+
+    pub(super) fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let mut world = self.lock();
+        world.operation()?;
+        let node = world.find(path)?;
+        let names = world.names(node)?;
+        let entry = |(name, node): (&OsString, &Node)| Entry {
+            name: name.clone(),
+            kind: world.nodes[node.0].kind(),
+        };
+        Ok(names.iter().map(entry).collect())
+    }
+
+    pub(super) fn stat(&self, path: &Path) -> io::Result<Stat> {
+        let mut world = self.lock();
+        world.operation()?;
+        let node = world.find(path)?;
+        Ok(world.stat(node))
+    }
+}
+
+impl FaultyFile {
+    fn lock(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut world = self.lock();
+        world.operation()?;
+        let taken = if world.cuts_writes_short() { bytes.len() / 2 } else { bytes.len() };
+        let content = world.bytes_mut(self.node)?;
+        let start = usize::try_from(offset).map_err(io::Error::other)?;
+        if content.len() < start + taken {
+            content.resize(start + taken, 0);
+        }
+        content[start..start + taken].copy_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut world = self.lock();
+        world.operation()?;
+        let content = world.bytes_mut(self.node)?;
+        let start = usize::try_from(offset).map_err(io::Error::other)?.min(content.len());
+        let read = buffer.len().min(content.len() - start);
+        buffer[..read].copy_from_slice(&content[start..start + read]);
+        Ok(read)
+    }
+
+    pub(super) fn stat(&self) -> io::Result<Stat> {
+        let mut world = self.lock();
+        world.operation()?;
+        Ok(world.stat(self.node))
+    }
+
+    pub(super) fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut world = self.lock();
+        world.operation()?;
+        let len = usize::try_from(len).map_err(io::Error::other)?;
+        world.bytes_mut(self.node)?.resize(len, 0);
+        Ok(())
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let mut world = self.lock();
+        world.operation()?;
+        world.nodes[self.node.0].sync();
+        Ok(())
+    }
+
+    pub(super) fn reserve(&self) -> io::Result<()> {
+        self.lock().operation()
+    }
+
+    pub(super) fn try_lock(&self) -> io::Result<bool> {
+        let mut world = self.lock();
+        world.operation()?;
+        let lock = &mut world.nodes[self.node.0].lock;
+        let free = lock.upgrade().is_none_or(|holder| Arc::ptr_eq(&holder, &self.life));
+        if free {
+            *lock = Arc::downgrade(&self.life);
+        }
+        Ok(free)
+    }
+
+    pub(super) fn is_locked(&self) -> io::Result<bool> {
+        let mut world = self.lock();
+        world.operation()?;
+        Ok(world.nodes[self.node.0].lock.upgrade().is_some())
+    }
+}
+
+impl World {
+    /// Counts an operation, and fails it if its time has come.
+    fn operation(&mut self) -> io::Result<()> {
+        let down = || Err(io::Error::other("the machine is down"));
+        if self.down {
+            return down();
+        }
+        let number = self.operations;
+        self.operations += 1;
+        let Some(fault) = self.fault else { return Ok(()) };
+        let strikes = match fault.lasting {
+            Lasting::Once => number == fault.at,
+            Lasting::ForEver => number >= fault.at,
+        };
+        match fault.kind {
+            FaultKind::Fails(errno) if strikes => Err(errno.into()),
+            FaultKind::Crash | FaultKind::PowerCut if strikes => {
+                self.down = true;
+                down()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn cuts_writes_short(&mut self) -> bool {
+        let Some(fault) = self.fault else { return false };
+        let strikes = fault.kind == FaultKind::ShortWrite && self.operations > fault.at;
+        if strikes && fault.lasting == Lasting::Once {
+            self.fault = None;
+        }
+        strikes
+    }
+
+    fn find(&self, path: &Path) -> io::Result<Node> {
+        let mut node = Node(0);
+        for part in path.components() {
+            if let std::path::Component::Normal(name) = part {
+                let known = self.names(node)?.get(name).copied();
+                node = known.ok_or_else(|| io::Error::from(Errno::NOENT))?;
+            }
+        }
+        Ok(node)
+    }
+
+    fn parent(&self, path: &Path) -> io::Result<(Node, OsString)> {
+        let parent = path.parent().map(PathBuf::from).unwrap_or_default();
+        let name = path.file_name().ok_or_else(|| io::Error::from(Errno::INVAL))?;
+        Ok((self.find(&parent)?, name.into()))
+    }
+
+    fn create(&mut self, path: &Path, content: Content) -> io::Result<Node> {
+        let node = Node(self.nodes.len());
+        self.insert(path, node)?;
+        self.nodes.push(content);
+        Ok(node)
+    }
+
+    fn insert(&mut self, path: &Path, node: Node) -> io::Result<()> {
+        let (directory, name) = self.parent(path)?;
+        let names = self.names_mut(directory)?;
+        if names.contains_key(&name) {
+            return Err(Errno::EXIST.into());
+        }
+        names.insert(name, node);
+        Ok(())
+    }
+
+    fn names(&self, node: Node) -> io::Result<&BTreeMap<OsString, Node>> {
+        match &self.nodes[node.0].body {
+            Body::Directory { seen, .. } => Ok(seen),
+            Body::File { .. } => Err(Errno::NOTDIR.into()),
+        }
+    }
+
+    fn names_mut(&mut self, node: Node) -> io::Result<&mut BTreeMap<OsString, Node>> {
+        match &mut self.nodes[node.0].body {
+            Body::Directory { seen, .. } => Ok(seen),
+            Body::File { .. } => Err(Errno::NOTDIR.into()),
+        }
+    }
+
+    fn bytes_mut(&mut self, node: Node) -> io::Result<&mut Vec<u8>> {
+        match &mut self.nodes[node.0].body {
+            Body::File { seen, .. } => Ok(seen),
+            Body::Directory { .. } => Err(Errno::ISDIR.into()),
+        }
+    }
+
+    fn stat(&self, node: Node) -> Stat {
+        let content = &self.nodes[node.0];
+        let len = match &content.body {
+            Body::File { seen, .. } => seen.len() as u64,
+            Body::Directory { .. } => 0,
+        };
+        let mode = if content.kind() == EntryKind::Directory { 0o700 } else { 0o600 };
+        let owner = rustix::process::geteuid().as_raw();
+        Stat { kind: content.kind(), len, mode, owner, identity: (0, node.0 as u64) }
+    }
+}
+
+impl Content {
+    fn file() -> Self {
+        let body = Body::File { seen: Vec::new(), durable: Vec::new() };
+        Self { body, lock: Weak::new() }
+    }
+
+    fn directory() -> Self {
+        let body = Body::Directory { seen: BTreeMap::new(), durable: BTreeMap::new() };
+        Self { body, lock: Weak::new() }
+    }
+
+    fn kind(&self) -> EntryKind {
+        match self.body {
+            Body::File { .. } => EntryKind::File,
+            Body::Directory { .. } => EntryKind::Directory,
+        }
+    }
+
+    fn sync(&mut self) {
+        match &mut self.body {
+            Body::File { seen, durable } => durable.clone_from(seen),
+            Body::Directory { seen, durable } => durable.clone_from(seen),
+        }
+    }
+
+    fn forget_unsynced(&mut self) {
+        match &mut self.body {
+            Body::File { seen, durable } => seen.clone_from(durable),
+            Body::Directory { seen, durable } => seen.clone_from(durable),
+        }
+    }
+}

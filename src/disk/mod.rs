@@ -1,0 +1,15 @@
+//! The one way bytes reach a file: a seam with a real and a faulty side, the atomic save, and
+//! locks. Knows nothing of sessions.
+
+mod error;
+mod faulty;
+mod fs;
+mod lock;
+mod real;
+mod save;
+
+pub use error::{DiskError, Operation};
+pub use faulty::{Fault, FaultKind, FaultyFs, Lasting};
+pub use fs::{Entry, EntryKind, File, Fs, Stat, Traffic};
+pub use lock::{Holder, Lock, LockError, is_held};
+pub use save::{read_whole, save};

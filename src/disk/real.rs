@@ -1,0 +1,161 @@
+//! The real side of the seam. Every open is close-on-exec and follows no symbolic link.
+
+use std::{
+    fs, io,
+    os::unix::{
+        ffi::OsStringExt,
+        fs::{FileExt, MetadataExt},
+    },
+    path::Path,
+};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+
+use super::{Entry, EntryKind, Stat};
+use crate::os;
+
+const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
+
+#[derive(Debug)]
+pub(super) struct RealFile(fs::File);
+
+pub(super) fn create_dir(path: &Path) -> io::Result<()> {
+    rustix::fs::mkdir(path, PRIVATE_DIRECTORY)?;
+    // A umask can only take bits away, and may have taken too many.
+    Ok(rustix::fs::chmod(path, PRIVATE_DIRECTORY)?)
+}
+
+pub(super) fn create_new(path: &Path) -> io::Result<RealFile> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, PRIVATE_FILE)?;
+    rustix::fs::fchmod(&file, PRIVATE_FILE)?;
+    Ok(RealFile(file.into()))
+}
+
+pub(super) fn open_write(path: &Path) -> io::Result<RealFile> {
+    open_regular(path, OFlags::RDWR)
+}
+
+pub(super) fn open_read(path: &Path) -> io::Result<RealFile> {
+    open_regular(path, OFlags::RDONLY)
+}
+
+/// Non-blocking, so that a pipe in a file's place is refused rather than waited for.
+fn open_regular(path: &Path, access: OFlags) -> io::Result<RealFile> {
+    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() {
+        Ok(RealFile(file))
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    }
+}
+
+pub(super) fn open_dir(path: &Path) -> io::Result<RealFile> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(RealFile(rustix::fs::open(path, flags, Mode::empty())?.into()))
+}
+
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::fs::rename(from, to)?)
+}
+
+pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())?)
+}
+
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::unlink(path)?)
+}
+
+pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::fsync(&open_dir(path)?.0)?)
+}
+
+pub(super) fn list(path: &Path) -> io::Result<Vec<Entry>> {
+    let directory = open_dir(path)?;
+    let mut entries = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&directory.0)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name == b"." || name == b".." {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Directory,
+            FileType::Symlink => EntryKind::Symlink,
+            // Some file systems do not say in the listing.
+            FileType::Unknown => {
+                stat(&path.join(entry.file_name().to_string_lossy().as_ref()))?.kind
+            }
+            _ => EntryKind::Other,
+        };
+        entries.push(Entry { name: std::ffi::OsString::from_vec(name.to_vec()), kind });
+    }
+    Ok(entries)
+}
+
+pub(super) fn stat(path: &Path) -> io::Result<Stat> {
+    Ok(stat_of(&fs::symlink_metadata(path)?))
+}
+
+fn stat_of(metadata: &fs::Metadata) -> Stat {
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => EntryKind::File,
+        kind if kind.is_dir() => EntryKind::Directory,
+        kind if kind.is_symlink() => EntryKind::Symlink,
+        _ => EntryKind::Other,
+    };
+    Stat {
+        kind,
+        len: metadata.len(),
+        mode: metadata.mode() & 0o7777,
+        owner: metadata.uid(),
+        identity: (metadata.dev(), metadata.ino()),
+    }
+}
+
+impl RealFile {
+    pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.0.write_at(bytes, offset)
+    }
+
+    pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
+    }
+
+    pub(super) fn stat(&self) -> io::Result<Stat> {
+        Ok(stat_of(&self.0.metadata()?))
+    }
+
+    pub(super) fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    /// On macOS the standard library asks the drive, too, to write its cache.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    pub(super) fn reserve(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        os::reserve(&self.0, offset, bytes).map(drop)
+    }
+
+    pub(super) fn try_lock(&self) -> io::Result<bool> {
+        match self.0.try_lock() {
+            Ok(()) => Ok(true),
+            Err(fs::TryLockError::WouldBlock) => Ok(false),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    pub(super) fn is_locked(&self) -> io::Result<bool> {
+        match self.0.try_lock_shared() {
+            Ok(()) => self.0.unlock().map(|()| false),
+            Err(fs::TryLockError::WouldBlock) => Ok(true),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+}

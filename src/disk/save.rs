@@ -1,0 +1,74 @@
+//! Replacing a file whole, and reading one whole.
+
+use std::path::{Path, PathBuf};
+
+use super::{DiskError, Fs};
+
+/// Replaces the content of `path` with `bytes`; what was there becomes `backup`.
+///
+/// After a crash or a power cut at any point, `path` holds the old content or the new, whole.
+/// When this returns, it holds the new, provided the file system honours fsync. The backup is
+/// not synced for itself: after a power cut it may be the one before.
+///
+/// The caller must hold the lock that makes it the only writer of `path`.
+pub fn save(fs: &Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> Result<(), DiskError> {
+    let temporary = sibling(path, ".tmp");
+    let result = write_temporary(fs, &temporary, bytes)
+        .and_then(|()| backup.map_or(Ok(()), |backup| keep(fs, path, backup)))
+        .and_then(|()| fs.rename(&temporary, path));
+    if let Err(error) = result {
+        // Best effort: a left-over is overwritten by the next save.
+        let _ = fs.remove(&temporary);
+        return Err(error);
+    }
+    fs.sync_dir(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// A whole file, unless it is longer than `limit`: then the length it has.
+pub fn read_whole(fs: &Fs, path: &Path, limit: u64) -> Result<Result<Vec<u8>, u64>, DiskError> {
+    let file = fs.open_read(path)?;
+    let len = file.stat()?.len;
+    if len > limit { Ok(Err(len)) } else { file.read_from(0).map(Ok) }
+}
+
+fn write_temporary(fs: &Fs, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    let file = match fs.create_new(path) {
+        // The one before us died in the middle of this.
+        Err(error) if error.already_exists() => {
+            fs.remove(path)?;
+            fs.create_new(path)?
+        }
+        created => created?,
+    };
+    file.write_all_at(bytes, 0)?;
+    file.sync()
+}
+
+/// Gives the present content of `path` the name `backup` as well.
+fn keep(fs: &Fs, path: &Path, backup: &Path) -> Result<(), DiskError> {
+    let temporary = sibling(backup, ".tmp");
+    remove_if_there(fs, &temporary)?;
+    match fs.link(path, &temporary) {
+        Ok(()) => {}
+        Err(error) if error.not_found() => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    fs.rename(&temporary, backup)?;
+    // Renaming one name of a file onto another of the same file does nothing at all.
+    remove_if_there(fs, &temporary)
+}
+
+fn remove_if_there(fs: &Fs, path: &Path) -> Result<(), DiskError> {
+    match fs.remove(path) {
+        Err(error) if !error.not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// `.name.tmp` beside `name`: hidden, and never taken for the file itself.
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(suffix);
+    path.with_file_name(name)
+}

@@ -1,0 +1,12 @@
+//! What people and programs see: text for a terminal, JSON for scripts. Makes text and prints
+//! nothing; where it goes is for the command line to say.
+
+mod history;
+mod sessions;
+mod status;
+mod text;
+
+pub use history::history_line;
+pub use sessions::{session_table, sessions_json};
+pub use status::status_text;
+pub use text::{plural, visible};

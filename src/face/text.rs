@@ -1,0 +1,55 @@
+//! Words and characters.
+
+use std::borrow::Cow;
+
+/// `1 session`, `2 sessions`.
+pub fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Text from a record or a command, made safe to show: control characters, escape sequences and
+/// characters that reorder a line are written out instead of obeyed.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_deceptive) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_deceptive(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_deceptive(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plural, visible};
+
+    #[test]
+    fn ordinary_text_in_any_language_is_left_alone() {
+        for text in ["", "apt-get install -y jq", "Zoë 🦀 日本"] {
+            assert_eq!(visible(text), text);
+        }
+    }
+
+    #[test]
+    fn what_would_move_the_cursor_or_turn_the_line_around_is_written_out() {
+        assert_eq!(visible("a\u{1b}[2Jb\r\n"), "a\\u{1b}[2Jb\\r\\n");
+        assert_eq!(visible("evil\u{202e}txt"), "evil\\u{202e}txt");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!(plural(1, "session"), "1 session");
+        assert_eq!(plural(0, "session"), "0 sessions");
+    }
+}

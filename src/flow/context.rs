@@ -1,0 +1,206 @@
+//! Where a session stands, for someone who knows nothing of it.
+
+use serde::Serialize;
+
+use crate::model::{
+    Checkpoint, CommandStatus, Document, PauseReason, Phase, ResumeAction, ResumePoint, SessionId,
+    SessionStatus, TaskId, TaskRecord, TaskStatus, Timestamp,
+};
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Context {
+    pub session_id: SessionId,
+    pub status: State,
+    pub phase: Phase,
+    pub progress: Progress,
+    pub timing: Timing,
+    /// What is running, or was when the session was last heard of.
+    pub current: Vec<Current>,
+    pub failed: Vec<Failed>,
+    pub resume_point: Option<ResumePoint>,
+    pub resume_points: Vec<ResumePoint>,
+    /// The decision a person has to make before the session can go on.
+    pub pending: Option<String>,
+    pub next: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Active,
+    Paused,
+    CheckpointFailed,
+    PossiblyStalled,
+    Failed,
+    Completed,
+    Abandoned,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::CheckpointFailed => "checkpoint_failed",
+            Self::PossiblyStalled => "possibly_stalled",
+            Self::Failed => "failed",
+            Self::Completed => "completed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    pub phases_completed: usize,
+    pub phases_total: usize,
+    pub tasks_settled: usize,
+    pub tasks_total: usize,
+    pub percent: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub phase_started_at: Option<Timestamp>,
+    pub resume_count: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Current {
+    pub task_id: TaskId,
+    pub command_index: usize,
+    pub command: String,
+    pub attempt: u32,
+    pub started_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failed {
+    pub task_id: TaskId,
+    pub command: Option<String>,
+    pub exit_code: Option<i32>,
+    pub error: Option<String>,
+    pub error_type: Option<String>,
+    pub suggested_resolution: Option<String>,
+}
+
+/// Whether someone is at work on the session now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Live {
+    Running,
+    Nobody,
+}
+
+impl Context {
+    pub fn of(document: &Document, live: Live) -> Self {
+        let status = state(document, live);
+        let pending = pending(document);
+        Self {
+            session_id: document.meta.id.clone(),
+            status,
+            phase: document.phase.current,
+            progress: Progress::of(document),
+            timing: Timing {
+                created_at: document.meta.created_at.clone(),
+                updated_at: document.meta.updated_at.clone(),
+                phase_started_at: document
+                    .phase_timing
+                    .get(&document.phase.current)
+                    .map(|timing| timing.started_at.clone()),
+                resume_count: document.lifecycle.as_ref().map_or(0, |l| l.resume_count),
+            },
+            current: document.tasks.values().flat_map(running).collect(),
+            failed: document
+                .tasks
+                .values()
+                .filter(|task| task.status == TaskStatus::Failed)
+                .map(failed)
+                .collect(),
+            resume_point: document.resume_point.clone(),
+            resume_points: document.resume_points.clone(),
+            next: next(document, status),
+            pending,
+        }
+    }
+}
+
+impl Progress {
+    fn of(document: &Document) -> Self {
+        let completed = document.meta.status == SessionStatus::Completed;
+        let phases_total =
+            document.workflow_structure.as_ref().map_or(Phase::ALL.len(), |w| w.total_phases);
+        let phases_completed =
+            if completed { phases_total } else { document.phase.current.number() - 1 };
+        let tasks_total = document.tasks.len();
+        let tasks_settled = document.tasks.values().filter(|task| task.status.is_settled()).count();
+        let in_execute = document.phase.current == Phase::Execute && tasks_total > 0;
+        let within = if in_execute { 100 * tasks_settled / tasks_total } else { 0 };
+        let percent = ((100 * phases_completed + within) / phases_total.max(1)).min(100);
+        Self { phases_completed, phases_total, tasks_settled, tasks_total, percent }
+    }
+}
+
+fn state(document: &Document, live: Live) -> State {
+    let lifecycle = document.lifecycle.as_ref();
+    let abandoned = lifecycle.is_some_and(|lifecycle| lifecycle.abandoned);
+    let at_gate = document.checkpoints.get(&document.phase.current) == Some(&Checkpoint::Failed)
+        || lifecycle.and_then(|l| l.paused_reason) == Some(PauseReason::CheckpointFailed);
+    match document.meta.status {
+        SessionStatus::Completed => State::Completed,
+        _ if abandoned => State::Abandoned,
+        SessionStatus::Failed => State::Failed,
+        SessionStatus::Paused if at_gate => State::CheckpointFailed,
+        SessionStatus::Paused => State::Paused,
+        SessionStatus::InProgress if live == Live::Running => State::Active,
+        SessionStatus::InProgress => State::PossiblyStalled,
+    }
+}
+
+fn pending(document: &Document) -> Option<String> {
+    let point = document.resume_points.iter().chain(&document.resume_point);
+    let open = point.into_iter().find(|point| point.action == ResumeAction::Choose)?;
+    let unsettled = document.tasks.get(&open.task_id).is_none_or(|t| !t.status.is_settled());
+    unsettled.then(|| format!("{}: {}", open.task_id, open.context))
+}
+
+fn next(document: &Document, status: State) -> String {
+    if status == State::Completed {
+        return "nothing is left to do".into();
+    }
+    match (&document.resume_point, document.phase.current) {
+        (Some(point), Phase::Execute) => {
+            let how = match point.action {
+                ResumeAction::Retry => "it can run without asking",
+                ResumeAction::Skip => "it will be skipped",
+                ResumeAction::Choose => "a person must decide whether to retry or skip",
+            };
+            format!("command {} of {}: {how}", point.command_index + 1, point.task_id)
+        }
+        (_, phase) => format!("finish {phase}, phase {} of {}", phase.number(), Phase::ALL.len()),
+    }
+}
+
+fn running(task: &TaskRecord) -> impl Iterator<Item = Current> {
+    task.in_flight.iter().map(|open| Current {
+        task_id: task.task_id.clone(),
+        command_index: open.command_index,
+        command: open.command.clone(),
+        attempt: open.attempt,
+        started_at: open.started_at.clone(),
+    })
+}
+
+fn failed(task: &TaskRecord) -> Failed {
+    let command = task.commands().iter().rev().find(|c| c.status == CommandStatus::Failed);
+    let context = task.failure_context.as_ref();
+    Failed {
+        task_id: task.task_id.clone(),
+        command: command.map(|command| command.command.clone()),
+        exit_code: command.and_then(|command| command.exit_code),
+        error: command.and_then(|command| command.error.clone()),
+        error_type: context.map(|context| context.error_type.clone()),
+        suggested_resolution: context.map(|context| context.suggested_resolution.clone()),
+    }
+}

@@ -1,0 +1,205 @@
+//! The session document: what a session file holds, key by key.
+//!
+//! Required sections come first and in the order of the published schema; the optional ones
+//! appear once there is something to say. Keys nobody here knows are kept in `extra`.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    Agent, Checkpoint, DeferredVerification, Digest, GateRecord, Lifecycle, Phase, PhaseArtifact,
+    PhaseState, PhaseTiming, PlanRecord, ResumePoint, Revision, SessionId, TaskId, TaskRecord,
+    Timestamp, UserOverride, Violation, WorkflowStructure,
+};
+
+/// The version of the document format this program writes.
+pub const VERSION: &str = "1.1.0";
+
+/// Fields of a document that this program does not know; they are written back as they came.
+pub type Extra = Map<String, Value>;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Session document")]
+pub struct Document {
+    pub meta: Meta,
+    pub phase: PhaseState,
+    #[serde(default)]
+    pub profile: ProfileChoice,
+    #[serde(default)]
+    pub choices: IndexMap<String, Choice>,
+    #[serde(default)]
+    pub user_data: Map<String, Value>,
+    /// In plan order.
+    #[serde(default)]
+    pub tasks: IndexMap<TaskId, TaskRecord>,
+    #[serde(default)]
+    pub plan: PlanRecord,
+    /// The first of `resume_points`.
+    #[serde(default)]
+    pub resume_point: Option<ResumePoint>,
+    #[serde(default)]
+    pub expansion_history: Vec<Expansion>,
+
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_structure: Option<WorkflowStructure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifecycle: Option<Lifecycle>,
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub phase_timing: IndexMap<Phase, PhaseTiming>,
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub phase_artifacts: IndexMap<Phase, PhaseArtifact>,
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub checkpoints: IndexMap<Phase, Checkpoint>,
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub gates: IndexMap<Phase, Vec<GateRecord>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_overrides: Vec<UserOverride>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deferred_verifications: Vec<DeferredVerification>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revision_history: Vec<Revision>,
+    /// Every unsettled task that has been touched, in plan order, and the first unsettled one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resume_points: Vec<ResumePoint>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Meta {
+    pub id: SessionId,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub status: SessionStatus,
+    /// Documents older than this field are of the first format.
+    #[serde(default = "first_version")]
+    pub version: String,
+    pub machine: Machine,
+    /// The sequence number of the last journal line this document has taken in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u64>,
+    /// The `chain` of that line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Digest>,
+    /// Where that line ends in the journal: a load reads on from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal_offset: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starting_commit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+fn first_version() -> String {
+    "1.0.0".into()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    InProgress,
+    Completed,
+    Failed,
+    Paused,
+}
+
+impl SessionStatus {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Paused => "paused",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    pub hostname: String,
+    pub os_version: String,
+    pub arch: Arch,
+    #[serde(default)]
+    pub chip: String,
+    /// A hash of the machine's own identifier: tells machines apart without naming them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_id: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// `arm64`, `x86_64`, or whatever else the machine calls itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Arch {
+    #[serde(rename = "arm64")]
+    Arm64,
+    #[serde(rename = "x86_64")]
+    X86_64,
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl Arch {
+    /// From the names compilers and kernels use.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "arm64" | "aarch64" => Self::Arm64,
+            "x86_64" | "amd64" => Self::X86_64,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    pub summary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_session_notes: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_decisions: Vec<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileChoice {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest_path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_tasks: Option<Vec<TaskId>>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Choice {
+    pub question: String,
+    pub answer: String,
+    pub value: String,
+    pub timestamp: Timestamp,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Expansion {
+    pub session_id: SessionId,
+    pub expanded_at: Timestamp,
+    pub tasks_added: Vec<TaskId>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}

@@ -1,0 +1,49 @@
+//! The record as plain data: the session document, the events that change it, and the rules
+//! that say which event may follow.
+//!
+//! Nothing here reads a clock, a file, the environment or a terminal. A [`Session`] changes only
+//! through [`Session::apply`], so replaying a journal always gives the document it belongs to.
+
+mod change;
+mod document;
+mod event;
+mod gate;
+mod id;
+mod lifecycle;
+mod phase;
+mod plan;
+mod resume;
+mod rules;
+mod schema;
+mod session;
+mod task;
+mod timestamp;
+mod work;
+
+pub use document::{
+    Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, SessionStatus,
+    VERSION,
+};
+pub use event::{
+    CommandFinished, CommandSkipped, CommandStarted, CommandVerdict, Event, EventKind,
+    ExpandedFrom, PlannedTask, ProbeFinished, SessionCreated, SessionRevised,
+};
+pub use gate::{
+    Checkpoint, DeferReason, DeferredVerification, GateLevel, GateRecord, GateStatus, Impact,
+    Revision, Severity, UserOverride, Violation,
+};
+pub use id::{Agent, Digest, IdError, SessionId, TaskId};
+pub use lifecycle::{
+    Lifecycle, PauseReason, PhaseArtifact, PhaseTiming, Seconds, WorkflowStructure,
+};
+pub use phase::{Phase, PhaseEntry, PhaseState};
+pub use plan::{ApprovedBy, Category, ExecutionMode, PlanRecord};
+pub use resume::{ResumeAction, ResumePoint};
+pub use rules::Illegal;
+pub use schema::{event_schema, session_schema};
+pub use session::Session;
+pub use task::{
+    AttemptOutcome, CommandRecord, CommandStatus, FailureContext, InFlight, ProbeKind, TaskRecord,
+    TaskStatus,
+};
+pub use timestamp::Timestamp;

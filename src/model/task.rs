@@ -1,0 +1,204 @@
+//! One task of a session: where it stands and what was executed for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Extra, TaskId, Timestamp};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskRecord {
+    pub task_id: TaskId,
+    pub status: TaskStatus,
+    #[serde(default)]
+    pub skipped: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<Timestamp>,
+    /// How many commands the plan has for this task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_commands: Option<usize>,
+    /// One element for each executed planned command, in plan order, with the task's probes
+    /// around them: detection before, verification and version after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Vec<CommandRecord>>,
+    /// Attempts that started and whose end is not recorded yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_flight: Vec<InFlight>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Map<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_context: Option<FailureContext>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_review: bool,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl TaskRecord {
+    pub fn pending(task_id: TaskId, planned_commands: Option<usize>) -> Self {
+        Self {
+            task_id,
+            status: TaskStatus::Pending,
+            skipped: false,
+            skipped_reason: None,
+            started_at: None,
+            completed_at: None,
+            failed_at: None,
+            planned_commands,
+            commands: None,
+            in_flight: Vec::new(),
+            result: None,
+            failure_context: None,
+            needs_review: false,
+            extra: Extra::new(),
+        }
+    }
+
+    pub fn commands(&self) -> &[CommandRecord] {
+        self.commands.as_deref().unwrap_or_default()
+    }
+
+    /// The record of the planned command at `index`, once it was executed or skipped.
+    pub fn command(&self, index: usize) -> Option<&CommandRecord> {
+        self.commands().iter().find(|command| command.command_index == Some(index))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    Skipped,
+}
+
+impl TaskStatus {
+    /// Whether nothing is left to do for the task.
+    pub fn is_settled(self) -> bool {
+        matches!(self, Self::Completed | Self::Skipped)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRecord {
+    pub command: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    pub status: CommandStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_choice: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_count: Option<u32>,
+    pub executed_at: Timestamp,
+    /// Which of the plan's commands for this task; a probe has a `kind` instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_index: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ProbeKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// Whether the result was adopted after the runner that started the command had died.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recovered: bool,
+    /// The attempt's directory below the session's record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<AttemptOutcome>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl CommandRecord {
+    /// Detection first, then the plan's commands in order, then verification and version.
+    pub(super) fn place(&self) -> (u8, usize) {
+        match (self.kind, self.command_index) {
+            (Some(ProbeKind::Detection), _) => (0, 0),
+            (None, index) => (1, index.unwrap_or(0)),
+            (Some(ProbeKind::Verification), _) => (2, 0),
+            (Some(ProbeKind::Version), _) => (3, 0),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandStatus {
+    Success,
+    Failed,
+    Skipped,
+}
+
+/// How an attempt came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptOutcome {
+    Exited,
+    Signaled,
+    TimedOut,
+    /// It started, and nobody can know how it ended.
+    Indeterminate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeKind {
+    Detection,
+    Version,
+    Verification,
+}
+
+/// An attempt under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InFlight {
+    /// The sequence number of its `command_started`: the attempt's name on disk.
+    pub seq: u64,
+    /// Every task this one execution serves.
+    pub task_ids: Vec<TaskId>,
+    pub attempt: u32,
+    pub command_index: usize,
+    pub command: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_choice: Option<String>,
+    pub started_at: Timestamp,
+    pub cookie: String,
+    pub boot_id: String,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureContext {
+    pub error_type: String,
+    pub suggested_resolution: String,
+    #[serde(flatten)]
+    pub extra: Extra,
+}

@@ -1,0 +1,203 @@
+//! What the events of the work do: tasks, the attempts under way, and the commands behind them.
+//! The rules have been checked: nothing here can fail.
+
+use super::{
+    AttemptOutcome, CommandFinished, CommandRecord, CommandSkipped, CommandStarted, CommandStatus,
+    CommandVerdict, Document, Extra, InFlight, PlannedTask, ProbeFinished, ResumeAction, TaskId,
+    TaskRecord, TaskStatus, Timestamp,
+};
+
+impl Document {
+    /// Plan order for all; what was executed before keeps its record.
+    pub(super) fn plan_tasks(&mut self, planned: &[PlannedTask]) {
+        let mut known = std::mem::take(&mut self.tasks);
+        self.tasks = planned
+            .iter()
+            .map(|plan| {
+                let mut task = known
+                    .swap_remove(&plan.task_id)
+                    .unwrap_or_else(|| TaskRecord::pending(plan.task_id.clone(), None));
+                task.planned_commands = Some(plan.commands);
+                (plan.task_id.clone(), task)
+            })
+            .collect();
+        self.rebuild_resume_points();
+    }
+
+    pub(super) fn start_task(&mut self, task_id: &TaskId, at: &Timestamp) {
+        let task = self.task_mut(task_id);
+        task.status = TaskStatus::InProgress;
+        task.started_at.get_or_insert_with(|| at.clone());
+        task.failed_at = None;
+        let index = self.next_command(task_id);
+        let context = format!("{task_id} has started");
+        self.set_resume_point(task_id, index, ResumeAction::Retry, context);
+    }
+
+    pub(super) fn settle(&mut self, task_id: &TaskId, status: TaskStatus) -> &mut TaskRecord {
+        self.task_mut(task_id).status = status;
+        self.clear_resume_point(task_id);
+        self.task_mut(task_id)
+    }
+
+    pub(super) fn start_command(&mut self, started: &CommandStarted, seq: u64, at: &Timestamp) {
+        let index = started.command_index;
+        for task_id in &started.task_ids {
+            self.task_mut(task_id).in_flight.push(InFlight {
+                seq,
+                task_ids: started.task_ids.clone(),
+                attempt: started.attempt,
+                command_index: index,
+                command: started.command.clone(),
+                description: started.description.clone(),
+                user_choice: started.user_choice.clone(),
+                started_at: at.clone(),
+                cookie: started.cookie.clone(),
+                boot_id: started.boot_id.clone(),
+                extra: Extra::new(),
+            });
+            let (action, end) = if started.idempotent {
+                (ResumeAction::Retry, "it may run again")
+            } else {
+                (ResumeAction::Choose, "how it ended is not recorded")
+            };
+            let context = format!("command {} of {task_id} was running: {end}", index + 1);
+            self.set_resume_point(task_id, index, action, context);
+        }
+    }
+
+    pub(super) fn finish_command(&mut self, finished: &CommandFinished) {
+        let seq = finished.started_seq;
+        let task = self.task_mut(&finished.task_id);
+        let open = task.in_flight.iter().find(|open| open.seq == seq);
+        let served = open.map(|open| open.task_ids.clone()).unwrap_or_default();
+        for task_id in &served {
+            let task = self.task_mut(task_id);
+            let Some(at) = task.in_flight.iter().position(|open| open.seq == seq) else {
+                continue;
+            };
+            let open = task.in_flight.remove(at);
+            let index = open.command_index;
+            let success = finished.status == CommandVerdict::Success;
+            put_command(task, finished_record(finished, open));
+            let (next, action, context) = if success {
+                let context = format!("command {} of {task_id} succeeded", index + 1);
+                (index + 1, ResumeAction::Retry, context)
+            } else {
+                let action = finished.resume.unwrap_or(ResumeAction::Choose);
+                let why = finished.error.as_deref().unwrap_or("it failed");
+                (index, action, format!("command {} of {task_id} failed: {why}", index + 1))
+            };
+            self.set_resume_point(task_id, next, action, context);
+        }
+    }
+
+    pub(super) fn skip_command(&mut self, skipped: &CommandSkipped, at: &Timestamp) {
+        let task_id = &skipped.task_id;
+        let task = self.task_mut(task_id);
+        let before = task.command(skipped.command_index).cloned();
+        let record = CommandRecord {
+            command: skipped.command.clone(),
+            description: skipped.description.clone(),
+            status: CommandStatus::Skipped,
+            user_choice: skipped.user_choice.clone(),
+            output_summary: Some(skipped.reason.clone()),
+            executed_at: at.clone(),
+            command_index: Some(skipped.command_index),
+            // A command that failed before it was passed by keeps how it failed.
+            ..before.unwrap_or_else(|| blank_command(at))
+        };
+        put_command(task, record);
+        let context = format!("command {} of {task_id} was skipped", skipped.command_index + 1);
+        self.set_resume_point(task_id, skipped.command_index + 1, ResumeAction::Retry, context);
+    }
+
+    /// The first of the task's commands that neither succeeded nor was skipped.
+    pub(super) fn next_command(&self, task_id: &TaskId) -> usize {
+        let Some(task) = self.tasks.get(task_id) else { return 0 };
+        let done = |index: &usize| {
+            task.command(*index).is_some_and(|command| command.status != CommandStatus::Failed)
+        };
+        (0..task.commands().len()).take_while(done).count()
+    }
+
+    /// The record of a task that the rules have found in the plan.
+    pub(super) fn task_mut(&mut self, task_id: &TaskId) -> &mut TaskRecord {
+        self.tasks
+            .entry(task_id.clone())
+            .or_insert_with(|| TaskRecord::pending(task_id.clone(), None))
+    }
+}
+
+fn finished_record(finished: &CommandFinished, open: InFlight) -> CommandRecord {
+    CommandRecord {
+        command: open.command,
+        description: open.description,
+        status: match finished.status {
+            CommandVerdict::Success => CommandStatus::Success,
+            CommandVerdict::Failure => CommandStatus::Failed,
+        },
+        exit_code: finished.exit_code,
+        error: finished.error.clone(),
+        output_summary: finished.output_summary.clone(),
+        user_choice: open.user_choice,
+        retry_count: Some(open.attempt.saturating_sub(1)),
+        executed_at: open.started_at,
+        command_index: Some(open.command_index),
+        kind: None,
+        duration_ms: (finished.outcome != AttemptOutcome::Indeterminate)
+            .then_some(finished.duration_ms),
+        attempts: Some(open.attempt),
+        recovered: finished.recovered,
+        log: finished.log.clone(),
+        outcome: Some(finished.outcome),
+        extra: Extra::new(),
+    }
+}
+
+pub(super) fn probed(probe: &ProbeFinished, at: &Timestamp) -> CommandRecord {
+    CommandRecord {
+        command: probe.command.clone(),
+        status: match probe.status {
+            CommandVerdict::Success => CommandStatus::Success,
+            CommandVerdict::Failure => CommandStatus::Failed,
+        },
+        exit_code: probe.exit_code,
+        error: probe.error.clone(),
+        output_summary: probe.output_summary.clone(),
+        kind: Some(probe.kind),
+        duration_ms: Some(probe.duration_ms),
+        ..blank_command(at)
+    }
+}
+
+fn blank_command(at: &Timestamp) -> CommandRecord {
+    CommandRecord {
+        command: String::new(),
+        description: None,
+        status: CommandStatus::Skipped,
+        exit_code: None,
+        error: None,
+        output_summary: None,
+        user_choice: None,
+        retry_count: None,
+        executed_at: at.clone(),
+        command_index: None,
+        kind: None,
+        duration_ms: None,
+        attempts: None,
+        recovered: false,
+        log: None,
+        outcome: None,
+        extra: Extra::new(),
+    }
+}
+
+/// Puts a record where it belongs in plan order, in place of the one that was there.
+pub(super) fn put_command(task: &mut TaskRecord, record: CommandRecord) {
+    let commands = task.commands.get_or_insert_default();
+    match commands.binary_search_by_key(&record.place(), CommandRecord::place) {
+        Ok(at) => commands[at] = record,
+        Err(at) => commands.insert(at, record),
+    }
+}

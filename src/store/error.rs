@@ -1,0 +1,132 @@
+//! What can be wrong with the record, each with what it was about.
+
+use std::path::{Path, PathBuf};
+
+use super::LineError;
+use crate::{
+    disk::{DiskError, LockError},
+    model::{Illegal, SessionId},
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("`{}` is not a session id, the beginning of one, or `latest`", .0.escape_debug())]
+    NotAnId(String),
+    #[error("there is no session {0}")]
+    Unknown(String),
+    #[error("there are no sessions yet in `{}`", .0.display())]
+    Empty(PathBuf),
+    #[error("`{prefix}` is the beginning of {} session ids", .candidates.len())]
+    Ambiguous { prefix: String, candidates: Vec<SessionId> },
+    #[error("session {0} exists already")]
+    Exists(SessionId),
+
+    #[error("session {id} is in use")]
+    Locked { id: SessionId, source: LockError },
+
+    #[error("the document of session {id} is damaged")]
+    Document { id: SessionId, path: PathBuf, source: DocumentError },
+    #[error("the journal of session {id} is damaged")]
+    Journal { id: SessionId, path: PathBuf, source: JournalError },
+    #[error("the document of session {id} was written by a newer version ({version})")]
+    Newer { id: SessionId, path: PathBuf, version: String },
+
+    #[error("this event may not happen now")]
+    Illegal { id: SessionId, source: Illegal },
+
+    #[error("`{}` {problem}", .path.display())]
+    Home { path: PathBuf, problem: HomeProblem },
+    #[error("the record cannot be read or written")]
+    Disk(#[from] DiskError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    #[error("it is empty")]
+    Empty,
+    #[error("it is {found} bytes long; the most a document may have is {limit}")]
+    TooLarge { found: u64, limit: u64 },
+    #[error("it is a symbolic link; a document must be a file of its own")]
+    Symlink,
+    #[error("it is not UTF-8: byte {0} belongs to no character")]
+    NotUtf8(usize),
+    #[error("it is not a session document: {0}")]
+    NotADocument(#[source] serde_json::Error),
+    #[error("it says it belongs to session {0}")]
+    OtherSession(SessionId),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("it is missing, and the document has taken in {0} of its lines")]
+    Missing(u64),
+    #[error("line {line}: {source}")]
+    Line { line: u64, source: LineError },
+    #[error("line {line}: {source}")]
+    Illegal { line: u64, source: Illegal },
+    #[error("it ends after line {line}, and the document has taken in {revision}")]
+    Short { line: u64, revision: u64 },
+    #[error("line {line} is not the one the document was made from")]
+    OtherLine { line: u64 },
+    #[error("it does not lead to what the document says at revision {revision}: one was edited")]
+    OtherDocument { revision: u64 },
+    #[error("it is a symbolic link; a journal must be a file of its own")]
+    Symlink,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HomeProblem {
+    #[error("is a symbolic link; sessions are kept only in a directory of their own")]
+    Symlink,
+    #[error("is not a directory")]
+    NotADirectory,
+    #[error("can be written by others (mode {mode:03o}); what is in it cannot be trusted")]
+    Writable { mode: u32 },
+    #[error("belongs to another user (uid {owner})")]
+    Foreign { owner: u32 },
+}
+
+impl StoreError {
+    /// Whether the record itself is damaged, rather than busy, absent or out of reach.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Document { .. } | Self::Journal { .. } | Self::Newer { .. })
+    }
+
+    /// The file it is about, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Empty(path)
+            | Self::Document { path, .. }
+            | Self::Journal { path, .. }
+            | Self::Newer { path, .. }
+            | Self::Home { path, .. } => Some(path),
+            Self::Disk(error) | Self::Locked { source: LockError::Disk(error), .. } => {
+                Some(&error.path)
+            }
+            Self::NotAnId(_)
+            | Self::Unknown(_)
+            | Self::Ambiguous { .. }
+            | Self::Exists(_)
+            | Self::Locked { .. }
+            | Self::Illegal { .. } => None,
+        }
+    }
+
+    /// The session it is about, where there is one.
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Exists(id)
+            | Self::Locked { id, .. }
+            | Self::Document { id, .. }
+            | Self::Journal { id, .. }
+            | Self::Newer { id, .. }
+            | Self::Illegal { id, .. } => Some(id),
+            Self::NotAnId(_)
+            | Self::Unknown(_)
+            | Self::Empty(_)
+            | Self::Ambiguous { .. }
+            | Self::Home { .. }
+            | Self::Disk(_) => None,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The journal's one writer: assigns sequence and chain, appends, syncs.
+
+use std::path::{Path, PathBuf};
+
+use super::{Position, StoreError, error::JournalError, line, scan, scan::Tail};
+use crate::{
+    disk::{self, DiskError, File, Fs, Operation},
+    model::{Event, EventKind, SessionId, Timestamp},
+};
+
+/// Kept free behind the last line, so that the end of a command can be recorded on a full disk.
+const RESERVE: u64 = 64 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Journal {
+    fs: Fs,
+    id: SessionId,
+    path: PathBuf,
+    file: File,
+    /// The end of the last acknowledged line.
+    end: Position,
+    /// Up to where space has been taken.
+    reserved: u64,
+    /// Whether what stands behind `end`, or whether `end` is durable, is uncertain.
+    suspect: bool,
+}
+
+impl Journal {
+    /// A new, empty journal.
+    pub(super) fn create(fs: &Fs, id: &SessionId, path: &Path) -> Result<Self, StoreError> {
+        let file = fs.create_new(path)?;
+        Ok(Self::over(fs, id, path, file, Position::default()))
+    }
+
+    /// The journal that ends at `end`. What is behind that goes; what is before it, though it may
+    /// have been written by one who died before syncing, is durable when this returns.
+    pub(super) fn open(
+        fs: &Fs,
+        id: &SessionId,
+        path: &Path,
+        end: Position,
+    ) -> Result<Self, StoreError> {
+        let file = fs.open_write(path)?;
+        if file.stat()?.len > end.offset {
+            file.set_len(end.offset)?;
+        }
+        file.sync()?;
+        Ok(Self::over(fs, id, path, file, end))
+    }
+
+    fn over(fs: &Fs, id: &SessionId, path: &Path, file: File, end: Position) -> Self {
+        let reserved = end.offset;
+        Self {
+            fs: fs.clone(),
+            id: id.clone(),
+            path: path.into(),
+            file,
+            end,
+            reserved,
+            suspect: false,
+        }
+    }
+
+    pub(super) fn end(&self) -> &Position {
+        &self.end
+    }
+
+    /// Lays the next events out as lines, with the bytes to append. Writes nothing.
+    pub(super) fn draft(&self, kinds: Vec<EventKind>, at: &Timestamp) -> (Vec<Event>, Vec<u8>) {
+        let mut bytes = Vec::new();
+        let mut end = self.end.clone();
+        let mut events = Vec::with_capacity(kinds.len());
+        for kind in kinds {
+            let seq = end.seq + 1;
+            let chain = line::encode(&mut bytes, seq, at, &kind, end.chain.as_ref());
+            let offset = self.end.offset + bytes.len() as u64;
+            end = Position { seq, chain: Some(chain.clone()), offset };
+            events.push(Event { seq, timestamp: at.clone(), kind, chain, end: offset });
+        }
+        (events, bytes)
+    }
+
+    /// Appends drafted lines: one write, one sync. When this returns without an error, they
+    /// survive a crash and, where the file system honours fdatasync, a power cut.
+    ///
+    /// After an error nothing of them counts; the next append starts from the same end.
+    pub(super) fn append(&mut self, drafted: &[Event], bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(last) = drafted.last() else { return Ok(()) };
+        if self.suspect {
+            self.renew()?;
+        }
+        self.reserve(bytes.len() as u64)?;
+        tracing::trace!(step = "append");
+        self.write(bytes)?;
+        tracing::trace!(step = "appended");
+        if let Err(error) = self.file.sync() {
+            // The kernel may have dropped the pages it could not write and call the next sync a
+            // success: this descriptor is not asked again.
+            self.suspect = true;
+            return Err(error.into());
+        }
+        self.end = Position { seq: last.seq, chain: Some(last.chain.clone()), offset: last.end };
+        Ok(())
+    }
+
+    /// Gives back the space that was kept for what comes next.
+    pub(super) fn release(&mut self) -> Result<(), StoreError> {
+        if self.reserved > self.end.offset && !self.suspect {
+            self.file.set_len(self.end.offset)?;
+            self.reserved = self.end.offset;
+        }
+        Ok(())
+    }
+
+    fn reserve(&mut self, needed: u64) -> Result<(), StoreError> {
+        if self.end.offset + needed + RESERVE / 2 > self.reserved {
+            let bytes = needed + RESERVE;
+            self.file.reserve(self.end.offset, bytes)?;
+            self.reserved = self.end.offset + bytes;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let error = match self.file.write_at(bytes, self.end.offset) {
+            Ok(written) if written == bytes.len() => return Ok(()),
+            Ok(_) => {
+                let full = rustix::io::Errno::NOSPC;
+                DiskError::new(Operation::Write, &self.path, full)
+            }
+            Err(error) => error,
+        };
+        // Half a line must not stand where the next one goes.
+        self.reserved = self.end.offset;
+        if self.file.set_len(self.end.offset).is_err() {
+            self.suspect = true;
+        }
+        Err(error.into())
+    }
+
+    /// Copies every acknowledged line to a fresh file, which takes the place of this one.
+    fn renew(&mut self) -> Result<(), StoreError> {
+        let mut bytes = self.file.read_from(0)?;
+        bytes.truncate(usize::try_from(self.end.offset).unwrap_or(usize::MAX));
+        let damaged =
+            |source| StoreError::Journal { id: self.id.clone(), path: self.path.clone(), source };
+        let scanned = scan(&bytes, Position::default())
+            .map_err(|(line, source)| damaged(JournalError::Line { line, source }))?;
+        if scanned.end != self.end || !matches!(scanned.tail, Tail::Whole) {
+            let (line, revision) = (scanned.end.seq, self.end.seq);
+            return Err(damaged(JournalError::Short { line, revision }));
+        }
+        disk::save(&self.fs, &self.path, &bytes, None)?;
+        self.file = self.fs.open_write(&self.path)?;
+        self.reserved = self.end.offset;
+        self.suspect = false;
+        Ok(())
+    }
+}

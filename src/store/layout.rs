@@ -1,0 +1,139 @@
+//! Where things are in a home, and whether the home can be trusted.
+
+use std::path::{Path, PathBuf};
+
+use super::{StoreError, error::HomeProblem};
+use crate::{
+    disk::{EntryKind, Fs},
+    model::{SessionId, SessionStatus},
+};
+
+/// `~/.agentic-provision`, or wherever else it was put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home(PathBuf);
+
+/// The directory a document stands in. The status inside is the truth, the shelf an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shelf {
+    Active,
+    Completed,
+    Failed,
+}
+
+impl Shelf {
+    pub const ALL: [Self; 3] = [Self::Active, Self::Completed, Self::Failed];
+
+    pub fn of(status: SessionStatus) -> Self {
+        match status {
+            SessionStatus::InProgress | SessionStatus::Paused => Self::Active,
+            SessionStatus::Completed => Self::Completed,
+            SessionStatus::Failed => Self::Failed,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Home {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn shelf(&self, shelf: Shelf) -> PathBuf {
+        self.0.join("sessions").join(shelf.name())
+    }
+
+    pub fn document(&self, shelf: Shelf, id: &SessionId) -> PathBuf {
+        self.shelf(shelf).join(format!("{id}.json"))
+    }
+
+    pub fn records(&self) -> PathBuf {
+        self.0.join("records")
+    }
+
+    pub fn record(&self, id: &SessionId) -> PathBuf {
+        self.records().join(id.as_str())
+    }
+
+    pub fn journal(&self, id: &SessionId) -> PathBuf {
+        self.record(id).join("history.jsonl")
+    }
+
+    pub fn backup(&self, id: &SessionId) -> PathBuf {
+        self.record(id).join("state.bak.json")
+    }
+
+    pub fn artifacts(&self, id: &SessionId) -> PathBuf {
+        self.record(id).join("artifacts")
+    }
+
+    /// What was found in the way, kept for whoever wants to look.
+    pub fn set_aside(&self, id: &SessionId) -> PathBuf {
+        self.record(id).join("set-aside")
+    }
+
+    fn directories(&self) -> [PathBuf; 5] {
+        let [active, completed, failed] = Shelf::ALL.map(|shelf| self.shelf(shelf));
+        [self.0.join("sessions"), active, completed, failed, self.records()]
+    }
+
+    /// Refuses a home that others could have put something into.
+    pub(super) fn check(&self, fs: &Fs) -> Result<(), StoreError> {
+        let ours = rustix::process::geteuid().as_raw();
+        for path in std::iter::once(self.0.clone()).chain(self.directories()) {
+            let Some(stat) = fs.stat(&path)? else { continue };
+            let problem = match stat.kind {
+                EntryKind::Symlink => HomeProblem::Symlink,
+                EntryKind::File | EntryKind::Other => HomeProblem::NotADirectory,
+                EntryKind::Directory if stat.owner != ours => {
+                    HomeProblem::Foreign { owner: stat.owner }
+                }
+                EntryKind::Directory if stat.mode & 0o022 != 0 => {
+                    HomeProblem::Writable { mode: stat.mode & 0o777 }
+                }
+                EntryKind::Directory => continue,
+            };
+            return Err(StoreError::Home { path, problem });
+        }
+        Ok(())
+    }
+
+    /// Makes every directory that is not there yet, durably.
+    pub(super) fn prepare(&self, fs: &Fs) -> Result<(), StoreError> {
+        create_all(fs, &self.0)?;
+        for directory in self.directories() {
+            create_if_absent(fs, &directory)?;
+        }
+        Ok(())
+    }
+}
+
+/// Creates a directory and makes its name survive a power cut; one that is there is left alone.
+pub(super) fn create_if_absent(fs: &Fs, path: &Path) -> Result<(), StoreError> {
+    match fs.create_dir(path) {
+        Err(error) if error.already_exists() => return Ok(()),
+        created => created?,
+    }
+    Ok(fs.sync_dir(path.parent().unwrap_or(Path::new("/")))?)
+}
+
+fn create_all(fs: &Fs, path: &Path) -> Result<(), StoreError> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    if fs.stat(path)?.is_some() {
+        return Ok(());
+    }
+    if !parent.as_os_str().is_empty() {
+        create_all(fs, parent)?;
+    }
+    create_if_absent(fs, path)
+}

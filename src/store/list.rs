@@ -1,0 +1,239 @@
+//! Finding sessions: what ids there are, which one is meant, and a line about each.
+//!
+//! A line is read from the document alone where the journal says nothing more, and nothing of it
+//! is kept but what the line needs: ten thousand sessions are listed in the time of reading them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Shelf, Store, StoreError, snapshot};
+use crate::{
+    disk::EntryKind,
+    model::{Document, Phase, SessionId, SessionStatus, TaskStatus, Timestamp},
+};
+
+/// The sessions of a home, newest first.
+#[derive(Debug, Default)]
+pub struct Listing {
+    pub sessions: Vec<SessionSummary>,
+    pub unreadable: Vec<Unreadable>,
+    /// How many there are beyond those listed.
+    pub more: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SessionSummary {
+    pub id: SessionId,
+    pub status: SessionStatus,
+    pub phase: Phase,
+    pub profile: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub tasks: TaskCounts,
+    pub path: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TaskCounts {
+    pub completed: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    /// Not started, or not finished.
+    pub pending: usize,
+}
+
+#[derive(Debug)]
+pub struct Unreadable {
+    pub id: SessionId,
+    pub error: StoreError,
+}
+
+impl TaskCounts {
+    pub fn of(statuses: impl Iterator<Item = TaskStatus>) -> Self {
+        let mut counts = Self::default();
+        for status in statuses {
+            match status {
+                TaskStatus::Completed => counts.completed += 1,
+                TaskStatus::Failed => counts.failed += 1,
+                TaskStatus::Skipped => counts.skipped += 1,
+                TaskStatus::Pending | TaskStatus::InProgress => counts.pending += 1,
+            }
+        }
+        counts
+    }
+}
+
+impl Store {
+    /// The newest `limit` sessions, or all. One that cannot be read does not hide the others.
+    pub fn list(&self, limit: Option<usize>) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        let ids = self.ids()?;
+        for (id, shelves) in ids.into_iter().rev() {
+            if limit.is_some_and(|limit| listing.sessions.len() + listing.unreadable.len() >= limit)
+            {
+                listing.more += 1;
+                continue;
+            }
+            match self.summary(&id, &shelves) {
+                Ok(summary) => listing.sessions.push(summary),
+                // Reserved, and dead before its first event: no session yet.
+                Err(StoreError::Unknown(_)) => {}
+                Err(error) => listing.unreadable.push(Unreadable { id, error }),
+            }
+        }
+        Ok(listing)
+    }
+
+    /// The session that `text` means: an id, the beginning of just one, or `latest`.
+    pub fn resolve(&self, text: &str) -> Result<SessionId, StoreError> {
+        if text == "latest" {
+            let mut newest = self.ids()?.into_iter().rev().map(|(id, _)| id);
+            return newest
+                .find(|id| !matches!(self.load(id), Err(StoreError::Unknown(_))))
+                .ok_or_else(|| StoreError::Empty(self.home.path().into()));
+        }
+        if !SessionId::is_prefix(text) {
+            return Err(StoreError::NotAnId(text.into()));
+        }
+        if let Ok(id) = text.parse() {
+            return Ok(id);
+        }
+        let ids = self.ids()?.into_keys();
+        let mut candidates: Vec<_> = ids.filter(|id| id.as_str().starts_with(text)).collect();
+        match candidates.len() {
+            0 => Err(StoreError::Unknown(text.into())),
+            1 => Ok(candidates.remove(0)),
+            _ => Err(StoreError::Ambiguous { prefix: text.into(), candidates }),
+        }
+    }
+
+    /// Every id that has a document or a record, oldest first, with the shelves it stands on.
+    fn ids(&self) -> Result<BTreeMap<SessionId, BTreeSet<Shelf>>, StoreError> {
+        let mut ids = BTreeMap::<SessionId, BTreeSet<Shelf>>::new();
+        for shelf in Shelf::ALL {
+            for (name, kind) in self.names(&self.home.shelf(shelf))? {
+                let id = name.strip_suffix(".json").and_then(|name| name.parse().ok());
+                if let Some(id) = id.filter(|_| kind != EntryKind::Directory) {
+                    ids.entry(id).or_default().insert(shelf);
+                }
+            }
+        }
+        for (name, kind) in self.names(&self.home.records())? {
+            if let Ok(id) = name.parse()
+                && kind == EntryKind::Directory
+            {
+                ids.entry(id).or_default();
+            }
+        }
+        Ok(ids)
+    }
+
+    fn names(&self, directory: &Path) -> Result<Vec<(String, EntryKind)>, StoreError> {
+        let entries = match self.fs.list(directory) {
+            Err(error) if error.not_found() => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let named = |entry: crate::disk::Entry| Some((entry.name.into_string().ok()?, entry.kind));
+        Ok(entries.into_iter().filter_map(named).collect())
+    }
+
+    fn summary(
+        &self,
+        id: &SessionId,
+        shelves: &BTreeSet<Shelf>,
+    ) -> Result<SessionSummary, StoreError> {
+        if let [shelf] = *shelves.iter().copied().collect::<Vec<_>>().as_slice()
+            && let Some(summary) = self.glance(id, shelf)?
+        {
+            return Ok(summary);
+        }
+        let loaded = self.load(id)?;
+        Ok(SessionSummary::of(&loaded.session, loaded.path))
+    }
+
+    /// The summary from the document alone; `None` where the whole record must be read.
+    fn glance(&self, id: &SessionId, shelf: Shelf) -> Result<Option<SessionSummary>, StoreError> {
+        let path = self.home.document(shelf, id);
+        let bytes = match snapshot::read_bytes(&self.fs, id, &path) {
+            Err(StoreError::Disk(error)) if error.not_found() => return Ok(None),
+            bytes => bytes?,
+        };
+        let Ok(glance) = serde_json::from_slice::<Glance>(&bytes) else { return Ok(None) };
+        let journal = self.fs.stat(&self.home.journal(id))?.map(|stat| stat.len);
+        let current = journal == glance.meta.journal_offset
+            && glance.meta.id == *id
+            && !snapshot::is_newer(&glance.meta.version);
+        Ok(current.then(|| glance.summary(path)))
+    }
+}
+
+impl SessionSummary {
+    fn of(document: &Document, path: PathBuf) -> Self {
+        Self {
+            id: document.meta.id.clone(),
+            status: document.meta.status,
+            phase: document.phase.current,
+            profile: document.profile.selected.clone(),
+            created_at: document.meta.created_at.clone(),
+            updated_at: document.meta.updated_at.clone(),
+            tasks: TaskCounts::of(document.tasks.values().map(|task| task.status)),
+            path,
+        }
+    }
+}
+
+/// The few fields of a document that a summary needs.
+#[derive(Deserialize)]
+struct Glance {
+    meta: GlanceMeta,
+    phase: GlancePhase,
+    #[serde(default)]
+    profile: GlanceProfile,
+    #[serde(default)]
+    tasks: BTreeMap<String, GlanceTask>,
+}
+
+#[derive(Deserialize)]
+struct GlanceMeta {
+    id: SessionId,
+    status: SessionStatus,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    #[serde(default)]
+    version: String,
+    journal_offset: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct GlancePhase {
+    current: Phase,
+}
+
+#[derive(Default, Deserialize)]
+struct GlanceProfile {
+    selected: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct GlanceTask {
+    status: TaskStatus,
+}
+
+impl Glance {
+    fn summary(self, path: PathBuf) -> SessionSummary {
+        SessionSummary {
+            id: self.meta.id,
+            status: self.meta.status,
+            phase: self.phase.current,
+            profile: self.profile.selected,
+            created_at: self.meta.created_at,
+            updated_at: self.meta.updated_at,
+            tasks: TaskCounts::of(self.tasks.into_values().map(|task| task.status)),
+            path,
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Loading a session: the newest valid snapshot, and what the journal knows beyond it.
+//!
+//! Reading takes no lock and changes nothing. A writer may be at work meanwhile: documents are
+//! replaced whole and journals only grow, so a reader sees a state that was true a moment ago.
+
+use std::path::PathBuf;
+
+use super::{
+    Position, Scan, Shelf, Store, StoreError, Tail, error::JournalError, line, scan, snapshot,
+};
+use crate::{
+    disk::File,
+    model::{Document, Event, Illegal, Session, SessionId},
+};
+
+/// A session as its record has it.
+#[derive(Debug)]
+pub struct Loaded {
+    pub session: Session,
+    /// The document, or where there is none the journal.
+    pub path: PathBuf,
+    pub notes: Vec<Note>,
+    /// Where the document stands.
+    pub(super) shelf: Option<Shelf>,
+    /// Other copies of the document.
+    pub(super) copies: Vec<Shelf>,
+    /// Where the journal's last good line ends; `None` for a document that has no journal.
+    pub(super) journal: Option<Position>,
+    /// The revision of the document itself, before the journal's tail was applied.
+    pub(super) snapshot_revision: u64,
+    pub(super) bad_tail: Option<usize>,
+}
+
+/// Something a person should know about a record that loads all the same.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Note {
+    #[error("line {line} of the journal was never finished and is ignored ({bytes} bytes)")]
+    TornTail { line: u64, bytes: usize },
+    #[error("line {line} of the journal is damaged and left out: {why}")]
+    BadTail { line: u64, why: String },
+    #[error("the document is missing; the session was read from its journal")]
+    NoDocument,
+    #[error("there is another copy of the document: `{}`", .0.display())]
+    Copy(PathBuf),
+}
+
+/// One copy of a document and what came of reading it.
+struct Found {
+    shelf: Shelf,
+    document: Result<Document, StoreError>,
+}
+
+impl Store {
+    pub fn load(&self, id: &SessionId) -> Result<Loaded, StoreError> {
+        // A document on its way to another shelf is missed by one who looks at the wrong moment.
+        let mut found = self.find_documents(id)?;
+        if found.is_empty() {
+            found = self.find_documents(id)?;
+        }
+        let journal = self.open_journal(id)?;
+        let Some((chosen, copies)) = choose(found)? else {
+            return self.load_without_document(id, journal);
+        };
+        let mut loaded = self.apply_journal(id, chosen.shelf, chosen.document?, journal)?;
+        for copy in copies.iter().map(|shelf| self.home.document(*shelf, id)) {
+            // One that is gone again was on its way to another shelf.
+            if self.fs.stat(&copy)?.is_some() {
+                loaded.notes.push(Note::Copy(copy));
+            }
+        }
+        loaded.copies = copies;
+        Ok(loaded)
+    }
+
+    /// Every good line of the journal, verified from the first; an error names the first bad one.
+    /// `None` for a document that has no journal.
+    pub fn journal(&self, id: &SessionId) -> Result<Option<Scan>, StoreError> {
+        match self.open_journal(id)? {
+            Some(file) => self.scan_tail(id, &file, Position::default()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The lines that have come to the journal since `position`.
+    pub fn journal_since(&self, id: &SessionId, position: Position) -> Result<Scan, StoreError> {
+        match self.open_journal(id)? {
+            Some(file) => self.scan_tail(id, &file, position),
+            None => Err(self.damaged(id, JournalError::Missing(position.seq))),
+        }
+    }
+
+    /// Checks the whole record: every line of the journal, and that the document follows from it.
+    pub fn verify(&self, id: &SessionId) -> Result<(Loaded, Option<Scan>), StoreError> {
+        let scan = match self.journal(id)? {
+            Some(Scan { tail: Tail::Bad { line, error, .. }, .. }) => {
+                return Err(self.damaged(id, JournalError::Line { line, source: error }));
+            }
+            scan => scan,
+        };
+        let loaded = self.load(id)?;
+        if let Some(scan) = &scan
+            && let Some(replayed) = self.replay(id, None, &scan.events)?
+            && replayed != loaded.session
+        {
+            let revision = loaded.snapshot_revision;
+            return Err(self.damaged(id, JournalError::OtherDocument { revision }));
+        }
+        Ok((loaded, scan))
+    }
+
+    fn find_documents(&self, id: &SessionId) -> Result<Vec<Found>, StoreError> {
+        let mut found = Vec::new();
+        for shelf in Shelf::ALL {
+            let path = self.home.document(shelf, id);
+            match snapshot::read(&self.fs, id, &path) {
+                Err(StoreError::Disk(error)) if error.not_found() => {}
+                Err(StoreError::Disk(error)) => return Err(error.into()),
+                document => found.push(Found { shelf, document }),
+            }
+        }
+        Ok(found)
+    }
+
+    fn load_without_document(
+        &self,
+        id: &SessionId,
+        journal: Option<File>,
+    ) -> Result<Loaded, StoreError> {
+        let unknown = || StoreError::Unknown(id.to_string());
+        let journal = journal.ok_or_else(unknown)?;
+        let path = self.home.journal(id);
+        let scanned = self.scan_tail(id, &journal, Position::default())?;
+        // A record that died before its first event was acknowledged is no session.
+        let session = self.replay(id, None, &scanned.events)?.ok_or_else(unknown)?;
+        let mut loaded = Loaded {
+            session,
+            path,
+            notes: vec![Note::NoDocument],
+            shelf: None,
+            copies: Vec::new(),
+            journal: Some(scanned.end),
+            snapshot_revision: 0,
+            bad_tail: None,
+        };
+        loaded.judge_tail(scanned.tail);
+        Ok(loaded)
+    }
+
+    /// What the journal knows beyond the document.
+    fn apply_journal(
+        &self,
+        id: &SessionId,
+        shelf: Shelf,
+        document: Document,
+        journal: Option<File>,
+    ) -> Result<Loaded, StoreError> {
+        let revision = document.meta.revision.unwrap_or(0);
+        let mut loaded = Loaded {
+            session: Session::from_snapshot(document),
+            path: self.home.document(shelf, id),
+            notes: Vec::new(),
+            shelf: Some(shelf),
+            copies: Vec::new(),
+            journal: None,
+            snapshot_revision: revision,
+            bad_tail: None,
+        };
+        let Some(journal) = journal else {
+            return match revision {
+                0 => Ok(loaded),
+                _ => Err(self.damaged(id, JournalError::Missing(revision))),
+            };
+        };
+        let start = self.anchor(id, &loaded.session, &journal)?;
+        let scanned = self.scan_tail(id, &journal, start)?;
+        // A document without a revision has taken in nothing: the journal tells it all.
+        let base = (revision > 0).then_some(loaded.session.clone());
+        if let Some(session) = self.replay(id, base, &scanned.events)? {
+            loaded.session = session;
+            loaded.journal = Some(scanned.end);
+        }
+        loaded.judge_tail(scanned.tail);
+        Ok(loaded)
+    }
+
+    /// The place in the journal that the snapshot was made at, if the journal agrees.
+    fn anchor(
+        &self,
+        id: &SessionId,
+        session: &Session,
+        journal: &File,
+    ) -> Result<Position, StoreError> {
+        let meta = &session.meta;
+        let (Some(seq), Some(chain), Some(offset)) =
+            (meta.revision, &meta.chain, meta.journal_offset)
+        else {
+            return Ok(Position::default());
+        };
+        let seal_at = offset.saturating_sub(line::SEAL as u64 + 1);
+        let mut seal = [0; line::SEAL + 1];
+        let mut filled = 0;
+        while filled < seal.len() {
+            match journal.read_at(&mut seal[filled..], seal_at + filled as u64)? {
+                0 => break,
+                more => filled += more,
+            }
+        }
+        if filled < seal.len() {
+            let line = self.count_lines(id, journal)?;
+            return Err(self.damaged(id, JournalError::Short { line, revision: seq }));
+        }
+        let written = seal.strip_suffix(b"\n").and_then(line::unseal).map(|(_, chain)| chain);
+        if written.as_ref() == Some(chain) {
+            Ok(Position { seq, chain: Some(chain.clone()), offset })
+        } else {
+            Err(self.damaged(id, JournalError::OtherLine { line: seq }))
+        }
+    }
+
+    fn count_lines(&self, id: &SessionId, journal: &File) -> Result<u64, StoreError> {
+        Ok(self.scan_tail(id, journal, Position::default())?.end.seq)
+    }
+
+    fn scan_tail(
+        &self,
+        id: &SessionId,
+        journal: &File,
+        start: Position,
+    ) -> Result<Scan, StoreError> {
+        let bytes = journal.read_from(start.offset)?;
+        scan(&bytes, start)
+            .map_err(|(line, source)| self.damaged(id, JournalError::Line { line, source }))
+    }
+
+    fn replay(
+        &self,
+        id: &SessionId,
+        base: Option<Session>,
+        events: &[Event],
+    ) -> Result<Option<Session>, StoreError> {
+        let mut session = base;
+        for event in events {
+            let applied = match &mut session {
+                Some(session) => session.apply(event),
+                None => Session::begin(event).map(|begun| session = Some(begun)),
+            };
+            let line = event.seq;
+            applied.map_err(|source| self.damaged(id, JournalError::Illegal { line, source }))?;
+        }
+        if let Some(session) = &session
+            && session.meta.id != *id
+        {
+            let (expected, found) = (id.clone(), session.meta.id.clone());
+            let source = Illegal::OtherSession { expected, found };
+            return Err(self.damaged(id, JournalError::Illegal { line: 1, source }));
+        }
+        Ok(session)
+    }
+
+    pub(super) fn open_journal(&self, id: &SessionId) -> Result<Option<File>, StoreError> {
+        match self.fs.open_read(&self.home.journal(id)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.not_found() => Ok(None),
+            Err(error) if error.is_symlink() => Err(self.damaged(id, JournalError::Symlink)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn damaged(&self, id: &SessionId, source: JournalError) -> StoreError {
+        StoreError::Journal { id: id.clone(), path: self.home.journal(id), source }
+    }
+}
+
+impl Loaded {
+    /// A last line that is wrong was beyond the document, or the scan would not have met it.
+    fn judge_tail(&mut self, tail: Tail) {
+        match tail {
+            Tail::Whole => {}
+            Tail::Torn { line, bytes } => self.notes.push(Note::TornTail { line, bytes }),
+            Tail::Bad { line, bytes, error } => {
+                self.notes.push(Note::BadTail { line, why: error.to_string() });
+                self.bad_tail = Some(bytes);
+            }
+        }
+    }
+}
+
+/// The copy with the highest revision; among equals the one on the shelf of its status. The
+/// others, readable or not, are copies. An error if none can be read.
+fn choose(mut found: Vec<Found>) -> Result<Option<(Found, Vec<Shelf>)>, StoreError> {
+    let rank = |found: &Found| {
+        found.document.as_ref().ok().map(|document| {
+            (document.meta.revision, found.shelf == Shelf::of(document.meta.status))
+        })
+    };
+    let best = (0..found.len()).max_by_key(|&at| rank(&found[at]));
+    let Some(best) = best else { return Ok(None) };
+    // A newer program's copy outranks whatever this one can read.
+    let newer = |found: &Found| matches!(found.document, Err(StoreError::Newer { .. }));
+    if let Some(at) = found.iter().position(newer) {
+        return found.swap_remove(at).document.map(|_| None);
+    }
+    let chosen = found.remove(best);
+    Ok(Some((chosen, found.into_iter().map(|other| other.shelf).collect())))
+}

@@ -1,0 +1,286 @@
+//! The one who writes a session's record: holds its lock, and turns events into durable lines.
+
+use std::time::Duration;
+
+use super::{
+    Moment, Shelf, Store, StoreError,
+    journal::Journal,
+    layout::create_if_absent,
+    load::Loaded,
+    snapshot::{self, Snapshots},
+};
+use crate::{
+    disk::{self, Holder, Lock, LockError},
+    model::{Event, EventKind, Session, SessionId, Timestamp, VERSION},
+};
+
+const LOCK: &str = "lock";
+
+/// Who wants to write, and how long they wait for one who already does.
+#[derive(Clone, Debug)]
+pub struct Pen {
+    pub holder: Holder,
+    pub patience: Duration,
+}
+
+/// The writer of one session. Dropping it releases the lock; [`Recorder::close`] does so with
+/// the document current.
+#[derive(Debug)]
+pub struct Recorder {
+    session: Session,
+    journal: Journal,
+    snapshots: Snapshots,
+    /// Why the document is not current, though it should be. The journal is.
+    stale: Option<StoreError>,
+    _lock: Lock,
+}
+
+impl Store {
+    /// Begins the record of a new session with `first`, durably.
+    pub fn create(
+        &self,
+        id: &SessionId,
+        pen: &Pen,
+        first: EventKind,
+        now: &Moment,
+    ) -> Result<Recorder, StoreError> {
+        let illegal = |source| StoreError::Illegal { id: id.clone(), source };
+        Session::check_beginning(&first).map_err(illegal)?;
+        self.home.prepare(&self.fs)?;
+        self.home.check(&self.fs)?;
+        match self.fs.create_dir(&self.home.record(id)) {
+            Err(error) if error.already_exists() => return Err(StoreError::Exists(id.clone())),
+            created => created?,
+        }
+        self.fs.sync_dir(&self.home.records())?;
+        let lock = self.lock(id, pen)?;
+        self.begin(id, lock, first, now, None)
+    }
+
+    /// Takes over the record of an existing session, mending what a crash left undone.
+    ///
+    /// A document that never had a journal gets one, and is kept as it was among the artifacts.
+    pub fn open_record(
+        &self,
+        id: &SessionId,
+        pen: &Pen,
+        now: &Moment,
+    ) -> Result<Recorder, StoreError> {
+        if self.fs.stat(&self.home.record(id))?.is_none() {
+            // A document of someone else's making: look at it before anything is touched.
+            self.load(id)?;
+            create_if_absent(&self.fs, &self.home.records())?;
+            create_if_absent(&self.fs, &self.home.record(id))?;
+        }
+        let lock = self.lock(id, pen)?;
+        let loaded = self.load(id)?;
+        self.put_copies_aside(id, &loaded)?;
+        let Some(end) = loaded.journal.clone() else {
+            return self.import(id, lock, &loaded, now);
+        };
+        self.put_bad_tail_aside(id, &loaded)?;
+        let path = self.home.journal(id);
+        let journal = Journal::open(&self.fs, id, &path, end)?;
+        let mut recorder = Recorder {
+            journal,
+            snapshots: Snapshots::new(&self.fs, &self.home, id, loaded.shelf),
+            session: loaded.session,
+            stale: None,
+            _lock: lock,
+        };
+        if recorder.session.revision() > loaded.snapshot_revision {
+            recorder.snapshots.fall_behind(now);
+        }
+        recorder.settle()?;
+        Ok(recorder)
+    }
+
+    fn lock(&self, id: &SessionId, pen: &Pen) -> Result<Lock, StoreError> {
+        let directory = self.home.record(id);
+        Lock::acquire(&self.fs, &directory, LOCK, &pen.holder, pen.patience).map_err(|source| {
+            match source {
+                LockError::Disk(error) => StoreError::Disk(error),
+                held @ LockError::Held { .. } => {
+                    StoreError::Locked { id: id.clone(), source: held }
+                }
+            }
+        })
+    }
+
+    /// Whether a writer is at work on a session now.
+    pub fn is_locked(&self, id: &SessionId) -> Result<bool, StoreError> {
+        match disk::is_held(&self.fs, &self.home.record(id)) {
+            Err(error) if error.not_found() => Ok(false),
+            held => Ok(held?),
+        }
+    }
+
+    fn begin(
+        &self,
+        id: &SessionId,
+        lock: Lock,
+        first: EventKind,
+        now: &Moment,
+        shelf: Option<Shelf>,
+    ) -> Result<Recorder, StoreError> {
+        let path = self.home.journal(id);
+        // Left by one who died before its first line was whole.
+        if self.fs.stat(&path)?.is_some() {
+            self.fs.remove(&path)?;
+        }
+        let mut journal = Journal::create(&self.fs, id, &path)?;
+        self.fs.sync_dir(&self.home.record(id))?;
+        let earliest = match &first {
+            EventKind::SessionImported { document, .. } => document.meta.updated_at.millis(),
+            _ => i64::MIN,
+        };
+        let (events, bytes) = journal.draft(vec![first], &not_before(earliest, &now.wall));
+        let [event] = events.as_slice() else { return Err(StoreError::Unknown(id.to_string())) };
+        let illegal = |source| StoreError::Illegal { id: id.clone(), source };
+        let session = Session::begin(event).map_err(illegal)?;
+        journal.append(&events, &bytes)?;
+        let mut recorder = Recorder {
+            session,
+            journal,
+            snapshots: Snapshots::new(&self.fs, &self.home, id, shelf),
+            stale: None,
+            _lock: lock,
+        };
+        recorder.snapshots.fall_behind(now);
+        recorder.settle()?;
+        Ok(recorder)
+    }
+
+    fn import(
+        &self,
+        id: &SessionId,
+        lock: Lock,
+        loaded: &Loaded,
+        now: &Moment,
+    ) -> Result<Recorder, StoreError> {
+        let original = snapshot::read_bytes(&self.fs, id, &loaded.path)?;
+        let artifacts = self.home.artifacts(id);
+        create_if_absent(&self.fs, &artifacts)?;
+        disk::save(&self.fs, &artifacts.join("imported.json"), &original, None)?;
+        let document = Box::new(loaded.session.document().clone());
+        let first = EventKind::SessionImported { format: VERSION.into(), document };
+        self.begin(id, lock, first, now, loaded.shelf)
+    }
+
+    fn put_copies_aside(&self, id: &SessionId, loaded: &Loaded) -> Result<(), StoreError> {
+        for shelf in &loaded.copies {
+            let aside = self.free_place_aside(id, shelf.name())?;
+            self.fs.rename(&self.home.document(*shelf, id), &aside)?;
+            self.fs.sync_dir(&self.home.set_aside(id))?;
+            self.fs.sync_dir(&self.home.shelf(*shelf))?;
+        }
+        Ok(())
+    }
+
+    fn put_bad_tail_aside(&self, id: &SessionId, loaded: &Loaded) -> Result<(), StoreError> {
+        let (Some(_), Some(end)) = (loaded.bad_tail, &loaded.journal) else { return Ok(()) };
+        let bytes = self.fs.open_read(&self.home.journal(id))?.read_from(end.offset)?;
+        let aside = self.free_place_aside(id, "journal-tail")?;
+        Ok(disk::save(&self.fs, &aside, &bytes, None)?)
+    }
+
+    fn free_place_aside(
+        &self,
+        id: &SessionId,
+        name: &str,
+    ) -> Result<std::path::PathBuf, StoreError> {
+        let directory = self.home.set_aside(id);
+        create_if_absent(&self.fs, &directory)?;
+        let mut number = 1;
+        loop {
+            let path = directory.join(format!("{name}.{number}"));
+            if self.fs.stat(&path)?.is_none() {
+                return Ok(path);
+            }
+            number += 1;
+        }
+    }
+}
+
+impl Recorder {
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Records events, in this order, all or none: one write and one sync for all of them.
+    ///
+    /// When this returns without an error, they survive a crash and, where the file system
+    /// honours fdatasync, a power cut. Only then has the session taken them in. After an error
+    /// nothing has changed, and the same events may be recorded again.
+    pub fn record(
+        &mut self,
+        kinds: Vec<EventKind>,
+        now: &Moment,
+    ) -> Result<Vec<Event>, StoreError> {
+        let turns_the_page = kinds.iter().any(EventKind::turns_the_page);
+        let earliest = self.session.meta.updated_at.millis();
+        let (events, bytes) = self.journal.draft(kinds, &not_before(earliest, &now.wall));
+        let next = self.check(&events)?;
+        self.journal.append(&events, &bytes)?;
+        match next {
+            Some(next) => self.session = next,
+            None => self.apply(&events)?,
+        }
+        self.snapshots.fall_behind(now);
+        if turns_the_page || self.due_in(now) == Some(Duration::ZERO) {
+            // The events are recorded whether or not the document can be written just now.
+            self.stale = self.snapshots.save(&self.session).err();
+        }
+        Ok(events)
+    }
+
+    /// How long until [`Recorder::settle`] should be called if nothing is recorded meanwhile.
+    pub fn due_in(&self, now: &Moment) -> Option<Duration> {
+        self.snapshots.due_in(now, self.journal.end().offset)
+    }
+
+    /// Brings the document up to date: before a prompt, at a pause, at the end.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
+        self.snapshots.save(&self.session)?;
+        self.stale = None;
+        Ok(())
+    }
+
+    /// Why the document on disk is older than the journal, where the last save of it failed.
+    pub fn stale(&self) -> Option<&StoreError> {
+        self.stale.as_ref()
+    }
+
+    /// Leaves the record with its document current and the reserved space given back.
+    pub fn close(mut self) -> Result<Session, StoreError> {
+        self.settle()?;
+        self.journal.release()?;
+        Ok(self.session)
+    }
+
+    /// Checks events before they are written. For more than one, each must be legal after those
+    /// before it: that is tried on a copy, which is then the session once they are durable.
+    fn check(&self, events: &[Event]) -> Result<Option<Session>, StoreError> {
+        let illegal = |source| StoreError::Illegal { id: self.session.meta.id.clone(), source };
+        match events {
+            [] => Ok(None),
+            [event] => self.session.check(&event.kind).map(|()| None).map_err(illegal),
+            events => {
+                let mut next = self.session.clone();
+                events.iter().try_for_each(|event| next.apply(event)).map_err(illegal)?;
+                Ok(Some(next))
+            }
+        }
+    }
+
+    fn apply(&mut self, events: &[Event]) -> Result<(), StoreError> {
+        let applied = events.iter().try_for_each(|event| self.session.apply(event));
+        let id = &self.session.meta.id;
+        applied.map_err(|source| StoreError::Illegal { id: id.clone(), source })
+    }
+}
+
+/// Now, but not before what is recorded already: a clock that was set back must not reorder it.
+fn not_before(earliest: i64, now: &Timestamp) -> Timestamp {
+    Timestamp::clamped(now.millis().max(earliest))
+}

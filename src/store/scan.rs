@@ -1,0 +1,83 @@
+//! Reading a journal: line by line, each verified, and a clear word about how it ends.
+
+use super::{LineError, line};
+use crate::model::{Digest, Event};
+
+/// A place between two lines of a journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// How many lines are before it.
+    pub seq: u64,
+    /// The chain of the last of them.
+    pub chain: Option<Digest>,
+    /// How many bytes are before it.
+    pub offset: u64,
+}
+
+/// How a journal ends.
+#[derive(Debug)]
+pub enum Tail {
+    Whole,
+    /// A line that was never finished, so never acknowledged: the writer died in the middle.
+    Torn {
+        line: u64,
+        bytes: usize,
+    },
+    /// A last line that is there and wrong.
+    Bad {
+        line: u64,
+        bytes: usize,
+        error: LineError,
+    },
+}
+
+/// The verified lines of a journal from some position on.
+#[derive(Debug)]
+pub struct Scan {
+    pub events: Vec<Event>,
+    /// The good lines, as they stand on disk.
+    pub raw: Vec<u8>,
+    /// The end of the last good line.
+    pub end: Position,
+    pub tail: Tail,
+}
+
+/// Verifies `bytes`, which stand in the journal from `start` on.
+///
+/// A bad line with others after it is an error, with its number. A bad last line is for the
+/// caller to judge, who knows whether it was ever acknowledged.
+pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
+    let mut events = Vec::new();
+    let mut end = start;
+    let mut rest = bytes;
+    while let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
+        let (line, after) = (&rest[..length], &rest[length + 1..]);
+        let number = end.seq + 1;
+        let offset = end.offset + length as u64 + 1;
+        match line::decode(line, number, end.chain.as_ref(), offset) {
+            Ok(event) => {
+                end = Position { seq: number, chain: Some(event.chain.clone()), offset };
+                events.push(event);
+            }
+            Err(error) if after.is_empty() => {
+                let tail = Tail::Bad { line: number, bytes: length + 1, error };
+                let raw = bytes[..bytes.len() - rest.len()].to_vec();
+                return Ok(Scan { events, raw, end, tail });
+            }
+            Err(error) => return Err((number, error)),
+        }
+        rest = after;
+    }
+    let line = end.seq + 1;
+    let tail = match rest.split_last() {
+        None => Tail::Whole,
+        // Lines are written whole with their new line: a whole line with another byte after it
+        // is not the beginning of anything that was ever written.
+        Some((_, whole)) if line::decode(whole, line, end.chain.as_ref(), 0).is_ok() => {
+            return Err((line, LineError::Unended));
+        }
+        Some(_) => Tail::Torn { line, bytes: rest.len() },
+    };
+    let raw = bytes[..bytes.len() - rest.len()].to_vec();
+    Ok(Scan { events, raw, end, tail })
+}

@@ -1,1 +1,24 @@
+//! Behaviour, through the real binary and the library's own doors.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "tests make files, start processes, tell what they did, and panic when it is wrong"
+)]
+
+mod harness;
+
+mod bad_input;
+mod crash_sweep;
+mod documents;
+mod fault_sweep;
+mod growth;
+mod history;
+mod layers;
+mod locks;
+mod replay;
+mod schemas;
+mod sessions;
+mod transitions;

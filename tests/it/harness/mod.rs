@@ -1,0 +1,247 @@
+//! A home of its own for each test, and the real binary in it.
+
+mod events;
+mod schema;
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use agentic_provision::{
+    disk::{Fs, Holder},
+    model::{SessionId, Timestamp},
+    store::{self, Moment, Pen, Store},
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub use events::{Generator, created, digest, long_walk, task};
+pub use schema::{assert_document, assert_line};
+
+pub const ID: &str = "prov-20260202-143052-a7b3";
+
+/// A private home. When the test is over, every document and journal line in it must be as the
+/// published schemas say, unless the test damaged them on purpose.
+pub struct Home {
+    directory: TempDir,
+    damaged: bool,
+}
+
+pub struct Output {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Home {
+    /// In memory where the machine offers that: most tests are not about the disk.
+    pub fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::within(if memory.is_dir() { memory.into() } else { std::env::temp_dir() })
+    }
+
+    /// On a real disk.
+    pub fn on_disk() -> Self {
+        Self::within(env!("CARGO_TARGET_TMPDIR").into())
+    }
+
+    fn within(place: PathBuf) -> Self {
+        fs::create_dir_all(&place).unwrap();
+        let directory = tempfile::Builder::new().prefix("provision-").tempdir_in(place).unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        Self { directory, damaged: false }
+    }
+
+    /// Files in this home are wrong on purpose: they are not held against the schemas.
+    pub fn damaged(mut self) -> Self {
+        self.damaged = true;
+        self
+    }
+
+    /// With a session document on a shelf.
+    pub fn with_document(self, shelf: &str, id: &str, content: impl AsRef<[u8]>) -> Self {
+        let directory = self.path().join("sessions").join(shelf);
+        private_dirs(&directory, self.path());
+        fs::write(directory.join(format!("{id}.json")), content).unwrap();
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn record(&self, id: &str) -> PathBuf {
+        self.path().join("records").join(id)
+    }
+
+    pub fn journal(&self, id: &str) -> PathBuf {
+        self.record(id).join("history.jsonl")
+    }
+
+    pub fn document_path(&self, shelf: &str, id: &str) -> PathBuf {
+        self.path().join("sessions").join(shelf).join(format!("{id}.json"))
+    }
+
+    pub fn document(&self, shelf: &str, id: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.document_path(shelf, id)).unwrap()).unwrap()
+    }
+
+    /// The binary, with this home and nothing of the tester's environment.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_provision"));
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.path())
+            .env("AGENTIC_PROVISION_HOME", self.path())
+            .args(arguments)
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        Output::of(&mut self.command(arguments))
+    }
+
+    /// Runs, expects success, and parses what came out.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[&["--json"], arguments].concat());
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        serde_json::from_str(&output.stdout).unwrap()
+    }
+
+    /// A file with a script for `__script`.
+    pub fn script(&self, name: &str, steps: impl IntoIterator<Item = Value>) -> PathBuf {
+        let path = self.path().join(name);
+        let mut file = fs::File::create(&path).unwrap();
+        for step in steps {
+            writeln!(file, "{step}").unwrap();
+        }
+        path
+    }
+
+    /// Records `steps` in session [`ID`].
+    pub fn play(&self, steps: impl IntoIterator<Item = Value>) -> Output {
+        let script = self.script("script.jsonl", steps);
+        self.run(&["__script", "--session", ID, script.to_str().unwrap()])
+    }
+
+    /// The same store, through the library.
+    pub fn store(&self) -> Store {
+        Store::open(Fs::real(), store::Home::new(self.path())).unwrap()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if self.damaged || std::thread::panicking() {
+            return;
+        }
+        for shelf in ["active", "completed", "failed"] {
+            for path in files(&self.path().join("sessions").join(shelf), "json") {
+                assert_document(&fs::read(path).unwrap());
+            }
+        }
+        let Ok(records) = fs::read_dir(self.path().join("records")) else { return };
+        for record in records {
+            let journal =
+                fs::read(record.unwrap().path().join("history.jsonl")).unwrap_or_default();
+            // What stands behind the last new line was never finished.
+            let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            journal[..whole].split_inclusive(|byte| *byte == b'\n').for_each(assert_line);
+        }
+    }
+}
+
+impl Output {
+    pub fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub fn after(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Exit code, stdout and stderr in one text, with what differs from run to run left out.
+    pub fn snapshot(&self, home: &Home) -> String {
+        let text = format!(
+            "exit {}\n--- stdout\n{}--- stderr\n{}",
+            self.code.map_or("by signal".into(), |code| code.to_string()),
+            self.stdout,
+            self.stderr
+        );
+        text.replace(&*home.path().to_string_lossy(), "[HOME]")
+    }
+}
+
+pub fn id() -> SessionId {
+    ID.parse().unwrap()
+}
+
+/// A moment some milliseconds into the session.
+pub fn moment(millis: u64) -> Moment {
+    let wall = Timestamp::clamped(1_770_042_652_000 + i64::try_from(millis).unwrap());
+    Moment { wall, steady: Duration::from_millis(millis) }
+}
+
+pub fn pen() -> Pen {
+    let holder = Holder {
+        pid: std::process::id(),
+        started_at: "2026-02-02T14:30:52Z".into(),
+        command: "a test".into(),
+    };
+    Pen { holder, patience: Duration::ZERO }
+}
+
+/// Every file below `root` with its content and mode: to see that nothing changed.
+pub fn tree(root: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut open = vec![root.to_path_buf()];
+    while let Some(directory) = open.pop() {
+        let mut entries: Vec<_> = fs::read_dir(&directory).unwrap().map(Result::unwrap).collect();
+        entries.sort_by_key(fs::DirEntry::path);
+        for entry in entries {
+            let metadata = entry.metadata().unwrap();
+            let large = metadata.len() > 10_000_000;
+            let content = if metadata.is_file() && !large {
+                fs::read(entry.path()).unwrap()
+            } else {
+                Vec::new()
+            };
+            found.push((entry.path(), metadata.permissions().mode(), content));
+            if metadata.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension() == Some(OsStr::new(extension))).collect()
+}
+
+fn private_dirs(path: &Path, up_to: &Path) {
+    fs::create_dir_all(path).unwrap();
+    for directory in path.ancestors().take_while(|ancestor| *ancestor != up_to) {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+}

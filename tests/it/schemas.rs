@@ -1,0 +1,56 @@
+//! The schemas that `provision schema` prints.
+
+use crate::harness::{Generator, Home, assert_document, assert_line, created, id, moment, pen};
+use agentic_provision::{
+    disk::{FaultyFs, Fs},
+    store::{self, Store},
+};
+use serde_json::Value;
+
+#[test]
+fn they_are_of_the_2020_12_draft_and_name_every_kind_of_event() {
+    let home = Home::new();
+    let session = home.json(&["schema", "session"]);
+    let event = home.json(&["schema", "event"]);
+    for schema in [&session, &event] {
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        assert!(!schema.to_string().contains("uint"), "no Rust types in a public schema");
+    }
+    let kinds = event["oneOf"].as_array().unwrap();
+    assert!(kinds.len() >= 30, "{}", kinds.len());
+    let named = |kind: &Value| kind["properties"]["event"]["const"].is_string();
+    assert!(kinds.iter().all(named), "every kind says its name");
+}
+
+#[test]
+#[should_panic(expected = "somebody")]
+fn a_line_with_an_unknown_field_does_not_pass() {
+    assert_line(
+        br#"{"seq":1,"timestamp":"2026-02-02T14:30:52.000Z","event":"task_started","task_id":"jq",
+            "somebody":"else","chain":"0000000000000000000000000000000000000000000000000000000000000000"}"#,
+    );
+}
+
+#[test]
+#[should_panic(expected = "phase")]
+fn a_document_in_a_phase_that_does_not_exist_does_not_pass() {
+    let text = include_str!("fixtures/fresh.json").replace("\"stack_selection\"", "\"phase 7\"");
+    assert_document(text.as_bytes());
+}
+
+#[test]
+fn random_histories_pass_line_by_line_and_document_by_document() {
+    for seed in 0..20 {
+        let store = Store::open(Fs::Faulty(FaultyFs::new()), store::Home::new("/home")).unwrap();
+        let mut recorder = store.create(&id(), &pen(), created(), &moment(0)).unwrap();
+        let mut generator = Generator::new(seed);
+        for step in 1..60 {
+            let Some(kind) = generator.legal(recorder.session(), drop) else { break };
+            recorder.record(vec![kind], &moment(step * 250)).unwrap();
+            assert_document(&serde_json::to_vec(recorder.session().document()).unwrap());
+        }
+        drop(recorder);
+        let scan = store.journal(&id()).unwrap().unwrap();
+        scan.raw.split_inclusive(|byte| *byte == b'\n').for_each(assert_line);
+    }
+}

@@ -144,7 +144,7 @@ fn begin(
         expanded_from,
     };
     let first = EventKind::SessionCreated(Box::new(created));
-    Ok(store.create(id, pen, first, &clock.now())?)
+    Ok(store.create(id, pen, first, &clock.now())?.0)
 }
 
 fn record(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Position, StoreError, error::JournalError, line, scan, scan::Tail};
 use crate::{
     disk::{self, DiskError, File, Fs, Operation},
-    model::{Event, EventKind, SessionId, Timestamp},
+    model::{Digest, Event, EventKind, SessionId, Timestamp},
 };
 
 /// Kept free behind the last line, so that the end of a command can be recorded on a full disk.
@@ -68,16 +68,34 @@ impl Journal {
     /// Lays the next events out as lines, with the bytes to append. Writes nothing.
     pub(super) fn draft(&self, kinds: Vec<EventKind>, at: &Timestamp) -> (Vec<Event>, Vec<u8>) {
         let mut bytes = Vec::new();
-        let mut end = self.end.clone();
-        let mut events = Vec::with_capacity(kinds.len());
+        let mut events = Vec::<Event>::with_capacity(kinds.len());
         for kind in kinds {
-            let seq = end.seq + 1;
-            let chain = line::encode(&mut bytes, seq, at, &kind, end.chain.as_ref());
-            let offset = self.end.offset + bytes.len() as u64;
-            end = Position { seq, chain: Some(chain.clone()), offset };
-            events.push(Event { seq, timestamp: at.clone(), kind, chain, end: offset });
+            let before = events.last().map(|event| &event.chain).or(self.end.chain.as_ref());
+            let seq = self.end.seq + 1 + events.len() as u64;
+            let event = self.draft_line(&mut bytes, seq, kind, at, before);
+            events.push(event);
         }
         (events, bytes)
+    }
+
+    /// As [`Journal::draft`], for one event.
+    pub(super) fn draft_one(&self, kind: EventKind, at: &Timestamp) -> (Event, Vec<u8>) {
+        let mut bytes = Vec::new();
+        let before = self.end.chain.as_ref();
+        (self.draft_line(&mut bytes, self.end.seq + 1, kind, at, before), bytes)
+    }
+
+    fn draft_line(
+        &self,
+        bytes: &mut Vec<u8>,
+        seq: u64,
+        kind: EventKind,
+        at: &Timestamp,
+        before: Option<&Digest>,
+    ) -> Event {
+        let chain = line::encode(bytes, seq, at, &kind, before);
+        let end = self.end.offset + bytes.len() as u64;
+        Event { seq, timestamp: at.clone(), kind, chain, end }
     }
 
     /// Appends drafted lines: one write, one sync. When this returns without an error, they

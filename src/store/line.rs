@@ -89,6 +89,12 @@ pub(super) fn unseal(line: &[u8]) -> Option<(&[u8], Digest)> {
     Some((sealed, std::str::from_utf8(digits).ok()?.parse().ok()?))
 }
 
+/// Every place where a line could end: behind something that looks like a chain.
+pub(super) fn ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let seals = bytes.windows(SEAL).enumerate();
+    seals.filter(|(_, seal)| unseal(seal).is_some()).map(|(start, _)| start + SEAL)
+}
+
 fn chain(previous: Option<&Digest>, sealed: &[u8]) -> Digest {
     let mut sum = Sha256::new();
     if let Some(previous) = previous {

@@ -43,7 +43,7 @@ impl Store {
         pen: &Pen,
         first: EventKind,
         now: &Moment,
-    ) -> Result<Recorder, StoreError> {
+    ) -> Result<(Recorder, Event), StoreError> {
         let illegal = |source| StoreError::Illegal { id: id.clone(), source };
         Session::check_beginning(&first).map_err(illegal)?;
         self.home.prepare(&self.fs)?;
@@ -122,7 +122,7 @@ impl Store {
         first: EventKind,
         now: &Moment,
         shelf: Option<Shelf>,
-    ) -> Result<Recorder, StoreError> {
+    ) -> Result<(Recorder, Event), StoreError> {
         let path = self.home.journal(id);
         // Left by one who died before its first line was whole.
         if self.fs.stat(&path)?.is_some() {
@@ -134,11 +134,10 @@ impl Store {
             EventKind::SessionImported { document, .. } => document.meta.updated_at.millis(),
             _ => i64::MIN,
         };
-        let (events, bytes) = journal.draft(vec![first], &not_before(earliest, &now.wall));
-        let [event] = events.as_slice() else { return Err(StoreError::Unknown(id.to_string())) };
+        let (event, bytes) = journal.draft_one(first, &not_before(earliest, &now.wall));
         let illegal = |source| StoreError::Illegal { id: id.clone(), source };
-        let session = Session::begin(event).map_err(illegal)?;
-        journal.append(&events, &bytes)?;
+        let session = Session::begin(&event).map_err(illegal)?;
+        journal.append(std::slice::from_ref(&event), &bytes)?;
         let mut recorder = Recorder {
             session,
             journal,
@@ -148,7 +147,7 @@ impl Store {
         };
         recorder.snapshots.fall_behind(now);
         recorder.settle()?;
-        Ok(recorder)
+        Ok((recorder, event))
     }
 
     fn import(
@@ -164,7 +163,7 @@ impl Store {
         disk::save(&self.fs, &artifacts.join("imported.json"), &original, None)?;
         let document = Box::new(loaded.session.document().clone());
         let first = EventKind::SessionImported { format: VERSION.into(), document };
-        self.begin(id, lock, first, now, loaded.shelf)
+        Ok(self.begin(id, lock, first, now, loaded.shelf)?.0)
     }
 
     fn put_copies_aside(&self, id: &SessionId, loaded: &Loaded) -> Result<(), StoreError> {

@@ -59,6 +59,7 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
                 end = Position { seq: number, chain: Some(event.chain.clone()), offset };
                 events.push(event);
             }
+            Err(_) if begins_whole(line, &end) => return Err((number, LineError::Unended)),
             Err(error) if after.is_empty() => {
                 let tail = Tail::Bad { line: number, bytes: length + 1, error };
                 let raw = bytes[..bytes.len() - rest.len()].to_vec();
@@ -69,15 +70,20 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
         rest = after;
     }
     let line = end.seq + 1;
-    let tail = match rest.split_last() {
-        None => Tail::Whole,
-        // Lines are written whole with their new line: a whole line with another byte after it
-        // is not the beginning of anything that was ever written.
-        Some((_, whole)) if line::decode(whole, line, end.chain.as_ref(), 0).is_ok() => {
-            return Err((line, LineError::Unended));
-        }
-        Some(_) => Tail::Torn { line, bytes: rest.len() },
-    };
+    if begins_whole(rest, &end) {
+        return Err((line, LineError::Unended));
+    }
+    let tail = if rest.is_empty() { Tail::Whole } else { Tail::Torn { line, bytes: rest.len() } };
     let raw = bytes[..bytes.len() - rest.len()].to_vec();
     Ok(Scan { events, raw, end, tail })
+}
+
+/// Whether `bytes` begin with the whole line that belongs there, and something else than a new
+/// line follows. Lines are written with their new line, so no interrupted write leaves that: the
+/// line was acknowledged, and must not be taken for one that never was.
+fn begins_whole(bytes: &[u8], before: &Position) -> bool {
+    line::ends(bytes).any(|end| {
+        end < bytes.len()
+            && line::decode(&bytes[..end], before.seq + 1, before.chain.as_ref(), 0).is_ok()
+    })
 }

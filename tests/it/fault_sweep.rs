@@ -1,1 +1,128 @@
+//! Every operation of a whole session fails once, or for ever, in every way: nothing that was
+//! acknowledged is lost, and the session can always be finished afterwards.
 
+use agentic_provision::{
+    disk::{Fault, FaultKind, FaultyFs, Fs, Lasting},
+    model::{Event, EventKind, SessionStatus},
+    store::{self, Moment, Recorder, Shelf, Store, StoreError},
+};
+use rustix::io::Errno;
+
+use crate::harness::{id, long_walk, moment, pen};
+
+const ERRORS: [Errno; 5] = [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::ROFS, Errno::INTR];
+
+fn kinds() -> Vec<(FaultKind, Lasting)> {
+    let mut kinds = vec![(FaultKind::Crash, Lasting::Once), (FaultKind::PowerCut, Lasting::Once)];
+    for lasting in [Lasting::Once, Lasting::ForEver] {
+        kinds.extend(ERRORS.map(|errno| (FaultKind::Fails(errno), lasting)));
+        kinds.push((FaultKind::ShortWrite, lasting));
+    }
+    kinds
+}
+
+fn open(fs: &FaultyFs) -> Result<Store, StoreError> {
+    Store::open(Fs::Faulty(fs.clone()), store::Home::new("/user/home"))
+}
+
+/// Time passes so that documents are saved for their age, too.
+fn at(event: usize) -> Moment {
+    moment(event as u64 * 170)
+}
+
+/// Records the walk as far as the fault allows. A call that failed is made again, once, as a
+/// person would; what was acknowledged is returned.
+fn walk_until_it_fails(fs: &FaultyFs, walk: &[EventKind]) -> Vec<Event> {
+    let mut acknowledged = Vec::new();
+    let Ok(store) = open(fs) else { return acknowledged };
+    let Ok((mut recorder, first)) = store.create(&id(), &pen(), walk[0].clone(), &at(0)) else {
+        return acknowledged;
+    };
+    acknowledged.push(first);
+    let mut next = 1;
+    while next < walk.len() {
+        // Pairs now and then, to have two events behind one sync.
+        let count = if next % 5 == 0 { 2 } else { 1 };
+        let kinds = walk[next..(next + count).min(walk.len())].to_vec();
+        let recorded = recorder
+            .record(kinds.clone(), &at(next))
+            .or_else(|_| recorder.record(kinds, &at(next)));
+        let Ok(events) = recorded else { return acknowledged };
+        next += events.len();
+        acknowledged.extend(events);
+        assert_eq!(recorder.session().revision(), next as u64);
+    }
+    let _ = recorder.close();
+    acknowledged
+}
+
+fn finish(store: &Store, walk: &[EventKind]) {
+    let mut recorder: Recorder = match store.open_record(&id(), &pen(), &at(100)) {
+        Ok(recorder) => recorder,
+        Err(StoreError::Unknown(_)) => return,
+        Err(error) => panic!("{error:?}"),
+    };
+    let done = usize::try_from(recorder.session().revision()).unwrap();
+    for (number, kind) in walk.iter().enumerate().skip(done) {
+        recorder.record(vec![kind.clone()], &at(100 + number)).unwrap();
+    }
+    let session = recorder.close().unwrap();
+    assert_eq!(session.meta.status, SessionStatus::Completed);
+}
+
+/// How many documents of the session stand on shelves, and whether each is where it belongs.
+fn documents(store: &Store) -> Vec<Shelf> {
+    let there =
+        |shelf: &Shelf| store.fs().stat(&store.home().document(*shelf, &id())).unwrap().is_some();
+    Shelf::ALL.into_iter().filter(there).collect()
+}
+
+#[test]
+fn no_fault_at_any_operation_loses_what_was_acknowledged() {
+    let walk = long_walk();
+    let calm = FaultyFs::new();
+    assert_eq!(walk_until_it_fails(&calm, &walk).len(), walk.len());
+    let operations = calm.operations();
+
+    let mut points = 0;
+    let mut cut_short = 0;
+    for (kind, lasting) in kinds() {
+        for operation in 0..operations {
+            let fault = Fault { at: operation, kind, lasting };
+            let fs = FaultyFs::new();
+            fs.arm(fault);
+            let acknowledged = walk_until_it_fails(&fs, &walk);
+            points += 1;
+            cut_short += u32::from(acknowledged.len() < walk.len());
+            fs.restart();
+            check(&fs, &walk, &acknowledged, fault);
+        }
+    }
+    println!(
+        "fault sweep: {points} points ({operations} operations, {} faults), {cut_short} cut the session short",
+        kinds().len()
+    );
+    assert!(points > 3000 && cut_short > points / 3, "the sweep is not what it was");
+}
+
+fn check(fs: &FaultyFs, walk: &[EventKind], acknowledged: &[Event], fault: Fault) {
+    let store = open(fs).unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
+    let journal = match store.verify(&id()) {
+        Ok((_, scan)) => scan.map(|scan| scan.events).unwrap_or_default(),
+        Err(StoreError::Unknown(_)) => Vec::new(),
+        Err(error) => panic!("{fault:?}: {error:?}"),
+    };
+    assert!(journal.starts_with(acknowledged), "{fault:?}: an acknowledged event is missing");
+    let kinds = journal.iter().map(|event| &event.kind);
+    assert!(kinds.eq(&walk[..journal.len()]), "{fault:?}: the journal says something else");
+
+    let listing = store.list(None).unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
+    assert!(listing.unreadable.is_empty(), "{fault:?}: {listing:?}");
+    assert_eq!(listing.sessions.len(), usize::from(!journal.is_empty()), "{fault:?}");
+
+    finish(&store, walk);
+    if !journal.is_empty() {
+        store.verify(&id()).unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
+        assert_eq!(documents(&store), [Shelf::Completed], "{fault:?}");
+    }
+}

@@ -42,7 +42,7 @@ fn a_document_in_a_phase_that_does_not_exist_does_not_pass() {
 fn random_histories_pass_line_by_line_and_document_by_document() {
     for seed in 0..20 {
         let store = Store::open(Fs::Faulty(FaultyFs::new()), store::Home::new("/home")).unwrap();
-        let mut recorder = store.create(&id(), &pen(), created(), &moment(0)).unwrap();
+        let mut recorder = store.create(&id(), &pen(), created(), &moment(0)).unwrap().0;
         let mut generator = Generator::new(seed);
         for step in 1..60 {
             let Some(kind) = generator.legal(recorder.session(), drop) else { break };

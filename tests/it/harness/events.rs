@@ -7,13 +7,13 @@ use agentic_provision::model::{
     Phase, PlannedTask, ProbeFinished, ProbeKind, ProfileChoice, ResumeAction, Session,
     SessionCreated, SessionRevised, Severity, TaskId, TaskStatus, VERSION,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub fn task(name: &str) -> TaskId {
     name.parse().unwrap()
 }
 
-pub fn digest(letter: char) -> Digest {
+fn digest(letter: char) -> Digest {
     letter.to_string().repeat(64).parse().unwrap()
 }
 
@@ -219,6 +219,12 @@ pub fn long_walk() -> Vec<EventKind> {
     });
     assert!(walk.len() >= 40, "{}", walk.len());
     walk
+}
+
+/// The long walk as a script for the binary.
+pub fn walk_script() -> Vec<Value> {
+    let walk = long_walk().into_iter().skip(1).map(|kind| serde_json::to_value(kind).unwrap());
+    std::iter::once(json!({"create": {"objective": "test"}})).chain(walk).collect()
 }
 
 /// Draws legal events at random, with a bias towards getting on.

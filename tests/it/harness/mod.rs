@@ -21,7 +21,7 @@ use agentic_provision::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub use events::{Generator, created, digest, long_walk, task};
+pub use events::{Generator, created, long_walk, task, walk_script};
 pub use schema::{assert_document, assert_line};
 
 pub const ID: &str = "prov-20260202-143052-a7b3";

@@ -156,5 +156,6 @@ fn record(
     for event in recorder.record(kinds, &clock.now())? {
         tell(&event)?;
     }
+    tracing::trace!(step = "acknowledged");
     Ok(())
 }

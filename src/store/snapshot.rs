@@ -16,11 +16,11 @@ pub(super) const LARGEST_DOCUMENT: u64 = 128 * 1024 * 1024;
 /// How old a change may be before it is in the document. With the time a save takes, the
 /// document stays less than a second behind.
 const LAG: Duration = Duration::from_millis(800);
-/// A document that grows with its session may not be written so often that the bytes written grow
-/// with the square of it: in all this many times the journal …
+/// A document up to this size is saved whenever it is due, however slowly things happen.
+const SMALL: u64 = 256 * 1024;
+/// The saves of a larger one may in all write this many times the bytes of the journal: saved with
+/// every event, a document that grows with its session would write the square of it.
 const SHARE: u64 = 16;
-/// … and this much more, so that small sessions are always current.
-const ALLOWANCE: u64 = 1024 * 1024;
 
 /// Parses a document and checks that it is the one it should be.
 pub(super) fn read(fs: &Fs, id: &SessionId, path: &Path) -> Result<Document, StoreError> {
@@ -87,7 +87,9 @@ pub(super) struct Snapshots {
     shelf: Option<Shelf>,
     /// When the first change happened that is not in the document yet.
     behind_since: Option<Duration>,
-    bytes_written: u64,
+    last_size: u64,
+    /// Bytes written by saves of a document that is not small.
+    charged: u64,
 }
 
 impl Snapshots {
@@ -98,7 +100,8 @@ impl Snapshots {
             id: id.clone(),
             shelf,
             behind_since: None,
-            bytes_written: 0,
+            last_size: 0,
+            charged: 0,
         }
     }
 
@@ -114,7 +117,8 @@ impl Snapshots {
     /// How long until a save is due; `None` while the document is current or must not grow yet.
     pub(super) fn due_in(&self, now: &Moment, journal_bytes: u64) -> Option<Duration> {
         let since = self.behind_since?;
-        let affordable = self.bytes_written <= SHARE * journal_bytes + ALLOWANCE;
+        let affordable =
+            self.last_size <= SMALL || self.charged + self.last_size <= SHARE * journal_bytes;
         affordable.then(|| (since + LAG).saturating_sub(now.steady))
     }
 
@@ -130,7 +134,8 @@ impl Snapshots {
             let backup = self.home.backup(&self.id);
             let path = self.home.document(shelf, &self.id);
             disk::save(&self.fs, &path, &bytes, Some(&backup))?;
-            self.bytes_written += bytes.len() as u64;
+            self.last_size = bytes.len() as u64;
+            self.charged += if self.last_size > SMALL { self.last_size } else { 0 };
             self.shelf = Some(shelf);
             tracing::trace!(step = "snapshot-saved");
         }

@@ -1,1 +1,387 @@
+//! What can be wrong with a home, a document or an argument: each has its own words and exit
+//! code, and nothing is changed.
 
+use std::{
+    fs,
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::json;
+
+use crate::harness::{Home, ID, Output, tree, walk_script};
+
+const MID_SESSION: &str = include_str!("fixtures/mid_session.json");
+
+/// Runs a query and sees that it changed nothing.
+fn query(home: &Home, arguments: &[&str]) -> String {
+    let before = tree(home.path());
+    let output = home.run(arguments);
+    assert_eq!(tree(home.path()), before, "{arguments:?} changed something");
+    output.snapshot(home)
+}
+
+fn damaged_document(content: impl AsRef<[u8]>) -> Home {
+    Home::new().damaged().with_document("active", ID, content)
+}
+
+#[test]
+fn a_path_is_not_an_id() {
+    let home = Home::new();
+    for odd in ["../../etc/passwd", "/etc/passwd", "..", "prov-20260202-143052-a7b3/../x", ""] {
+        let output = home.run(&["status", odd]);
+        assert_eq!(output.code, Some(2), "{odd}");
+    }
+    insta::assert_snapshot!(query(&home, &["status", "../../etc/passwd"]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `../../etc/passwd` is not a session id, the beginning of one, or `latest`
+    hint: `provision sessions` lists the sessions there are
+    ");
+    insta::assert_snapshot!(query(&home, &["status", "prov-20260202-143052-a7b3"]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error: there is no session prov-20260202-143052-a7b3
+    hint: `provision sessions` lists the sessions there are
+    ");
+}
+
+#[test]
+fn an_unknown_word_is_a_usage_error() {
+    let home = Home::new();
+    for arguments in
+        [vec!["stats"], vec!["--lock-timeout", "soon", "sessions"], vec!["schema", "x"]]
+    {
+        assert_eq!(home.run(&arguments).code, Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_empty_document() {
+    insta::assert_snapshot!(query(&damaged_document(""), &["status", ID]), @r"
+    exit 6
+    --- stdout
+    --- stderr
+    error: the document of session prov-20260202-143052-a7b3 is damaged
+      cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
+      cause: it is empty
+    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    ");
+}
+
+#[test]
+fn a_document_that_is_null() {
+    insta::assert_snapshot!(query(&damaged_document("null"), &["status", ID]), @r"
+    exit 6
+    --- stdout
+    --- stderr
+    error: the document of session prov-20260202-143052-a7b3 is damaged
+      cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
+      cause: it is not a session document: invalid type: null, expected struct Document at line 1 column 4
+    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    ");
+}
+
+#[test]
+fn a_document_that_is_not_utf_8() {
+    let mut bytes = MID_SESSION.as_bytes().to_vec();
+    bytes[100] = 0xff;
+    insta::assert_snapshot!(query(&damaged_document(bytes), &["status", ID]), @r"
+    exit 6
+    --- stdout
+    --- stderr
+    error: the document of session prov-20260202-143052-a7b3 is damaged
+      cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
+      cause: it is not UTF-8: byte 100 belongs to no character
+    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    ");
+}
+
+#[test]
+fn a_document_of_two_hundred_megabytes() {
+    let home = damaged_document("");
+    let file = fs::File::options().write(true).open(home.document_path("active", ID)).unwrap();
+    file.set_len(200 * 1024 * 1024).unwrap();
+    insta::assert_snapshot!(query(&home, &["status", ID]), @r"
+    exit 6
+    --- stdout
+    --- stderr
+    error: the document of session prov-20260202-143052-a7b3 is damaged
+      cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
+      cause: it is 209715200 bytes long; the most a document may have is 134217728
+    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    ");
+}
+
+#[test]
+fn a_document_that_is_a_symbolic_link() {
+    let home = Home::new().damaged().with_document("completed", ID, MID_SESSION);
+    let elsewhere = home.path().join("elsewhere.json");
+    fs::rename(home.document_path("completed", ID), &elsewhere).unwrap();
+    symlink(&elsewhere, home.document_path("completed", ID)).unwrap();
+    insta::assert_snapshot!(query(&home, &["status", ID]), @r"
+    exit 6
+    --- stdout
+    --- stderr
+    error: the document of session prov-20260202-143052-a7b3 is damaged
+      cause: the file is `[HOME]/sessions/completed/prov-20260202-143052-a7b3.json`
+      cause: it is a symbolic link; a document must be a file of its own
+    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    ");
+}
+
+#[test]
+fn a_document_of_a_newer_program_is_left_alone() {
+    let text = MID_SESSION.replace("\"1.0.0\"", "\"2.0.0\"").replace("\"phase\":", "\"stage\":");
+    let home = damaged_document(text);
+    insta::assert_snapshot!(query(&home, &["status", ID]), @r"
+    exit 6
+    --- stdout
+    --- stderr
+    error: the document of session prov-20260202-143052-a7b3 was written by a newer version (2.0.0)
+      cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
+    hint: nothing was changed; update provision to use it
+    ");
+    let before = tree(&home.path().join("sessions"));
+    assert_eq!(home.play([json!({"import": {}})]).code, Some(6));
+    assert_eq!(tree(&home.path().join("sessions")), before);
+}
+
+#[test]
+fn a_document_under_anothers_name() {
+    let home =
+        Home::new().damaged().with_document("active", "prov-20260303-000000-0000", MID_SESSION);
+    let shown = query(&home, &["status", "prov-20260303-000000-0000"]);
+    assert!(shown.contains("it says it belongs to session prov-20260202-143052-a7b3"), "{shown}");
+}
+
+#[test]
+fn a_journal_that_is_missing() {
+    let home = Home::new().damaged();
+    home.play(walk_script());
+    fs::remove_file(home.journal(ID)).unwrap();
+    let shown = query(&home, &["status", ID]);
+    assert!(shown.starts_with("exit 6"), "{shown}");
+    assert!(shown.contains("it is missing, and the document has taken in"), "{shown}");
+}
+
+#[test]
+fn one_bad_document_does_not_hide_the_others() {
+    let home = Home::new().damaged().with_document("active", "prov-20260101-000000-0000", "{");
+    home.play([json!({"create": {}})]);
+    let output = home.run(&["sessions"]);
+    assert_eq!(output.code, Some(6));
+    assert!(output.stdout.contains(ID), "{}", output.stdout);
+    assert!(output.stderr.contains("session prov-20260101-000000-0000 cannot be read"));
+    let output = home.run(&["--json", "sessions"]);
+    let list: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(list["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(list["unreadable"][0]["id"], "prov-20260101-000000-0000");
+    let error: serde_json::Value =
+        serde_json::from_str(output.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(error["error"]["exit_code"], 6);
+}
+
+#[test]
+fn a_home_that_others_can_write() {
+    let home = Home::new();
+    home.play([json!({"create": {}})]);
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    insta::assert_snapshot!(query(&home, &["status", ID]), @r"
+    exit 9
+    --- stdout
+    --- stderr
+    error: `[HOME]` can be written by others (mode 777); what is in it cannot be trusted
+    hint: look at what is in it, then: chmod 700 '[HOME]'
+    ");
+}
+
+#[test]
+fn a_home_that_is_a_symbolic_link_or_a_file() {
+    let home = Home::new();
+    let link = home.path().join("link");
+    symlink(home.path(), &link).unwrap();
+    let output = home.run(&["--home", link.to_str().unwrap(), "sessions"]);
+    assert_eq!(output.code, Some(9));
+    assert!(output.stderr.contains("is a symbolic link"), "{}", output.stderr);
+    let file = home.path().join("file");
+    fs::write(&file, "").unwrap();
+    let output = home.run(&["--home", file.to_str().unwrap(), "sessions"]);
+    assert_eq!(output.code, Some(9));
+    assert!(output.stderr.contains("is not a directory"), "{}", output.stderr);
+}
+
+// The rest needs another user: root is above permissions.
+
+const NOBODY: u32 = 65534;
+
+fn root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A copy of the binary that anyone can run, wherever the build directory is.
+fn public_binary(place: &Path) -> PathBuf {
+    let copy = place.join("provision");
+    fs::copy(env!("CARGO_BIN_EXE_provision"), &copy).unwrap();
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    copy
+}
+
+/// The same binary in the same home, as a user whom permissions bind.
+fn unprivileged(home: &Home, binary: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary);
+    command.env_clear().env("AGENTIC_PROVISION_HOME", home.path().join("inner")).args(arguments);
+    if root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+/// A home inside the home, with one session, owned by whoever [`unprivileged`] is.
+fn unprivileged_home() -> (Home, PathBuf) {
+    let home = Home::new().damaged();
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let inner = home.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
+    if root() {
+        std::os::unix::fs::chown(&inner, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let binary = public_binary(home.path());
+    let script = home.script("script.jsonl", walk_script());
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
+    let arguments = ["__script", "--session", ID, script.to_str().unwrap()];
+    let output = Output::of(&mut unprivileged(&home, &binary, &arguments));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    (home, binary)
+}
+
+fn set_modes(root: &Path, directories: u32, files: u32) {
+    for (path, ..) in tree(root) {
+        let mode = if path.is_dir() { directories } else { files };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    fs::set_permissions(root, fs::Permissions::from_mode(directories)).unwrap();
+}
+
+#[test]
+fn a_read_only_home_answers_queries_and_takes_nothing() {
+    let (home, binary) = unprivileged_home();
+    let inner = home.path().join("inner");
+    set_modes(&inner, 0o500, 0o400);
+    for arguments in
+        [vec!["sessions"], vec!["status"], vec!["history"], vec!["history", "--verify"]]
+    {
+        let output = Output::of(&mut unprivileged(&home, &binary, &arguments));
+        assert_eq!(output.code, Some(0), "{arguments:?}: {}", output.stderr);
+    }
+    let before = tree(&inner);
+    let script = home.path().join("script.jsonl");
+    for id in [ID, "prov-20260303-000000-0000"] {
+        let arguments = ["__script", "--session", id, script.to_str().unwrap()];
+        let output = Output::of(&mut unprivileged(&home, &binary, &arguments));
+        assert_eq!(output.code, Some(9), "{}", output.stderr);
+        assert!(output.stderr.contains("Permission denied"), "{}", output.stderr);
+    }
+    assert_eq!(tree(&inner), before);
+    set_modes(&inner, 0o700, 0o600);
+}
+
+#[test]
+fn an_unreadable_document_is_not_called_damaged() {
+    let (home, binary) = unprivileged_home();
+    let path = home.path().join(format!("inner/sessions/completed/{ID}.json"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    let output = Output::of(&mut unprivileged(&home, &binary, &["status", ID]));
+    insta::assert_snapshot!(output.snapshot(&home), @r"
+    exit 9
+    --- stdout
+    --- stderr
+    error: the record cannot be read or written
+      cause: cannot open `[HOME]/inner/sessions/completed/prov-20260202-143052-a7b3.json`
+      cause: Permission denied (os error 13)
+    hint: check who owns it, or name another directory with --home DIR
+    ");
+}
+
+#[test]
+fn the_home_of_another_user_is_refused_by_root() {
+    if !root() {
+        println!("skipped: only root can look into another user's home");
+        return;
+    }
+    let (home, _) = unprivileged_home();
+    let inner = home.path().join("inner");
+    let output = home.run(&["--home", inner.to_str().unwrap(), "status"]);
+    assert_eq!(output.code, Some(9));
+    assert!(output.stderr.contains("belongs to another user (uid 65534)"), "{}", output.stderr);
+}
+
+#[test]
+fn a_full_disk_stops_the_recording_and_loses_nothing() {
+    if !root() {
+        println!("skipped: only root can mount a small tmpfs");
+        return;
+    }
+    let home = Home::new().damaged();
+    let small = home.path().join("small");
+    fs::create_dir(&small).unwrap();
+    let mount = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs"])
+        .arg(&small)
+        .status()
+        .unwrap();
+    if !mount.success() {
+        println!("skipped: this machine does not let us mount a tmpfs");
+        return;
+    }
+    let unmount = Unmount(small.clone());
+    let script = home.script("script.jsonl", walk_script());
+    let filler = small.join("filler");
+    let small_home = small.join("home");
+    let arguments = [
+        "--home",
+        small_home.to_str().unwrap(),
+        "__script",
+        "--session",
+        ID,
+        script.to_str().unwrap(),
+    ];
+    let mut stopped = 0;
+    // With ever less room at the start, the session stops at ever earlier places.
+    for kilobytes in (40..240).step_by(8) {
+        let _ = fs::remove_dir_all(&small_home);
+        fs::write(&filler, vec![1; kilobytes * 1024]).unwrap();
+        let output = home.run(&arguments);
+        if output.code == Some(0) {
+            continue;
+        }
+        stopped += 1;
+        assert_eq!(output.code, Some(9), "{}", output.stderr);
+        assert!(output.stderr.contains("No space left on device"), "{}", output.stderr);
+        assert!(output.stderr.contains("make space and run it again"), "{}", output.stderr);
+        fs::remove_file(&filler).unwrap();
+        let told = output.stdout;
+        if !told.is_empty() {
+            let again = home.run(&arguments);
+            assert_eq!(again.code, Some(0), "{}", again.stderr);
+            assert!(again.stdout.starts_with(&told), "an acknowledged event is gone");
+        }
+    }
+    assert!(stopped >= 3, "the disk was never full");
+    drop(unmount);
+}
+
+struct Unmount(PathBuf);
+
+impl Drop for Unmount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}

@@ -14,9 +14,9 @@ use std::{
 };
 
 use agentic_provision::{
-    disk::{Fs, Holder},
+    disk::Holder,
     model::{SessionId, Timestamp},
-    store::{self, Moment, Pen, Store},
+    store::{Moment, Pen},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -130,11 +130,6 @@ impl Home {
     pub fn play(&self, steps: impl IntoIterator<Item = Value>) -> Output {
         let script = self.script("script.jsonl", steps);
         self.run(&["__script", "--session", ID, script.to_str().unwrap()])
-    }
-
-    /// The same store, through the library.
-    pub fn store(&self) -> Store {
-        Store::open(Fs::real(), store::Home::new(self.path())).unwrap()
     }
 }
 

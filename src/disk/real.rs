@@ -70,7 +70,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 }
 
 pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
-    Ok(rustix::fs::fsync(&open_dir(path)?.0)?)
+    open_dir(path)?.0.sync_all()
 }
 
 pub(super) fn list(path: &Path) -> io::Result<Vec<Entry>> {
@@ -134,7 +134,8 @@ impl RealFile {
         self.0.set_len(len)
     }
 
-    /// On macOS the standard library asks the drive, too, to write its cache.
+    /// On macOS the standard library asks the drive, too, to write its cache: here and for
+    /// directories.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
     }

@@ -18,7 +18,6 @@ pub fn reserve(file: &File, offset: u64, bytes: u64) -> io::Result<bool> {
 
 /// Apple's call for this, as rustix offers it, changes the file's length: we do without.
 #[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "the other systems can fail")]
 pub fn reserve(_: &File, _: u64, _: u64) -> io::Result<bool> {
     Ok(false)
 }

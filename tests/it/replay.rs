@@ -10,7 +10,7 @@ use agentic_provision::{
 };
 use proptest::{prelude::*, test_runner::Config};
 
-use crate::harness::{Generator, Home, ID, created, id, moment, pen, walk_script};
+use crate::harness::{Generator, Home, ID, created, id, moment, pen, soak, walk_script};
 
 /// A recorded history: what each event led to, and the document as it was at each save.
 struct History {
@@ -100,6 +100,7 @@ fn read(store: &Store, path: &Path) -> Vec<u8> {
 }
 
 fn config(cases: u32) -> Config {
+    let cases = if soak() { cases * 20 } else { cases };
     Config { cases, failure_persistence: None, ..Config::default() }
 }
 

@@ -185,6 +185,11 @@ impl Output {
     }
 }
 
+/// Whether the random tests should go on for long.
+pub fn soak() -> bool {
+    std::env::var_os("PROVISION_TEST_SOAK").is_some()
+}
+
 pub fn id() -> SessionId {
     ID.parse().unwrap()
 }

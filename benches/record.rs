@@ -42,7 +42,7 @@ fn row(what: &str, time: Duration, ratio: &str) {
 }
 
 fn ratio(time: Duration, baseline: Duration, what: &str) -> String {
-    format!("{:.2} × {what}", time.as_secs_f64() / baseline.as_secs_f64())
+    format!("{:.3} × {what}", time.as_secs_f64() / baseline.as_secs_f64())
 }
 
 /// The best of a few runs: the others were disturbed.

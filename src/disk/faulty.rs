@@ -2,7 +2,8 @@
 //!
 //! It keeps two states: what a process sees, and what a power cut would leave. Content becomes
 //! durable when the file is synced, names when their directory is, and nothing sooner: the most
-//! forgetful disk that keeps its word.
+//! forgetful disk that keeps its word. And a file whose sync has failed is not written by later
+//! ones either, though they say so, as on the systems people have.
 
 use std::{
     collections::BTreeMap,
@@ -31,9 +32,9 @@ pub enum FaultKind {
     Fails(Errno),
     /// The first write from there on takes only half of its bytes.
     ShortWrite,
-    /// The process dies before the call; what it wrote is still there.
+    /// The process dies in the call, a write half done; what it wrote is still there.
     Crash,
-    /// The machine loses power before the call; only what was synced is still there.
+    /// The machine loses power in the call, a sync half done; only what was synced is still there.
     PowerCut,
 }
 
@@ -76,7 +77,7 @@ struct Content {
 
 #[derive(Debug)]
 enum Body {
-    File { seen: Vec<u8>, durable: Vec<u8> },
+    File { seen: Vec<u8>, durable: Vec<u8>, unsyncable: bool },
     Directory { seen: BTreeMap<OsString, Node>, durable: BTreeMap<OsString, Node> },
 }
 
@@ -105,16 +106,17 @@ impl FaultyFs {
         self.lock().down
     }
 
-    /// The machine is up again and nothing is wrong with it. What a power cut took is gone.
+    /// The process is started again and nothing is wrong any more.
     pub fn restart(&self) {
         let mut world = self.lock();
-        if world.down && world.fault.is_some_and(|fault| fault.kind == FaultKind::PowerCut) {
-            for content in &mut world.nodes {
-                content.forget_unsynced();
-            }
-        }
         world.fault = None;
         world.down = false;
+    }
+
+    /// The machine loses power and is started again: what was not synced is gone.
+    pub fn lose_power(&self) {
+        self.restart();
+        self.lock().nodes.iter_mut().for_each(Content::forget_unsynced);
     }
 
     pub(super) fn counters(&self) -> &Arc<Counters> {
@@ -193,7 +195,7 @@ impl FaultyFs {
         let mut world = self.lock();
         world.operation()?;
         let node = world.find(path)?;
-        world.nodes[node.0].sync();
+        world.nodes[node.0].sync(Share::All);
         Ok(())
     }
 
@@ -224,15 +226,21 @@ impl FaultyFile {
 
     pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let mut world = self.lock();
-        world.operation()?;
-        let taken = if world.cuts_writes_short() { bytes.len() / 2 } else { bytes.len() };
+        let was_up = !world.down;
+        let outcome = world.operation();
+        let dies = was_up && world.down;
+        if !dies {
+            outcome?;
+        }
+        let half = world.cuts_writes_short() || dies;
+        let taken = if half { bytes.len() / 2 } else { bytes.len() };
         let content = world.bytes_mut(self.node)?;
         let start = usize::try_from(offset).map_err(io::Error::other)?;
         if content.len() < start + taken {
             content.resize(start + taken, 0);
         }
         content[start..start + taken].copy_from_slice(&bytes[..taken]);
-        Ok(taken)
+        if dies { Err(down()) } else { Ok(taken) }
     }
 
     pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -261,9 +269,19 @@ impl FaultyFile {
 
     pub(super) fn sync(&self) -> io::Result<()> {
         let mut world = self.lock();
-        world.operation()?;
-        world.nodes[self.node.0].sync();
-        Ok(())
+        let was_up = !world.down;
+        let outcome = world.operation();
+        let dies = was_up && world.down;
+        let content = &mut world.nodes[self.node.0];
+        match &outcome {
+            Ok(()) => content.sync(Share::All),
+            Err(_) if dies => content.sync(Share::Half),
+            // An interrupted sync may be tried again; after any other failure the system has
+            // given up on what it could not write.
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => content.give_up(),
+            Err(_) => {}
+        }
+        outcome
     }
 
     pub(super) fn reserve(&self) -> io::Result<()> {
@@ -291,9 +309,8 @@ impl FaultyFile {
 impl World {
     /// Counts an operation, and fails it if its time has come.
     fn operation(&mut self) -> io::Result<()> {
-        let down = || Err(io::Error::other("the machine is down"));
         if self.down {
-            return down();
+            return Err(down());
         }
         let number = self.operations;
         self.operations += 1;
@@ -306,7 +323,7 @@ impl World {
             FaultKind::Fails(errno) if strikes => Err(errno.into()),
             FaultKind::Crash | FaultKind::PowerCut if strikes => {
                 self.down = true;
-                down()
+                Err(down())
             }
             _ => Ok(()),
         }
@@ -388,9 +405,20 @@ impl World {
     }
 }
 
+fn down() -> io::Error {
+    io::Error::other("the machine is down")
+}
+
+/// How much of a sync was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    All,
+    Half,
+}
+
 impl Content {
     fn file() -> Self {
-        let body = Body::File { seen: Vec::new(), durable: Vec::new() };
+        let body = Body::File { seen: Vec::new(), durable: Vec::new(), unsyncable: false };
         Self { body, lock: Weak::new() }
     }
 
@@ -406,16 +434,30 @@ impl Content {
         }
     }
 
-    fn sync(&mut self) {
+    fn sync(&mut self, share: Share) {
         match &mut self.body {
-            Body::File { seen, durable } => durable.clone_from(seen),
+            Body::File { unsyncable: true, .. } => {}
+            Body::File { seen, durable, .. } if share == Share::Half => {
+                let kept = usize::midpoint(durable.len().min(seen.len()), seen.len());
+                *durable = seen[..kept].to_vec();
+            }
+            Body::File { seen, durable, .. } => durable.clone_from(seen),
             Body::Directory { seen, durable } => durable.clone_from(seen),
+        }
+    }
+
+    fn give_up(&mut self) {
+        if let Body::File { unsyncable, .. } = &mut self.body {
+            *unsyncable = true;
         }
     }
 
     fn forget_unsynced(&mut self) {
         match &mut self.body {
-            Body::File { seen, durable } => seen.clone_from(durable),
+            Body::File { seen, durable, unsyncable } => {
+                seen.clone_from(durable);
+                *unsyncable = false;
+            }
             Body::Directory { seen, durable } => seen.clone_from(durable),
         }
     }

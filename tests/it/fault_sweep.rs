@@ -66,8 +66,7 @@ fn finish(store: &Store, walk: &[EventKind]) {
     for (number, kind) in walk.iter().enumerate().skip(done) {
         recorder.record(vec![kind.clone()], &at(100 + number)).unwrap();
     }
-    let session = recorder.close().unwrap();
-    assert_eq!(session.meta.status, SessionStatus::Completed);
+    recorder.close().unwrap();
 }
 
 /// How many documents of the session stand on shelves, and whether each is where it belongs.
@@ -94,7 +93,13 @@ fn no_fault_at_any_operation_loses_what_was_acknowledged() {
             let acknowledged = walk_until_it_fails(&fs, &walk);
             points += 1;
             cut_short += u32::from(acknowledged.len() < walk.len());
-            fs.restart();
+            // What was acknowledged survives a power cut whenever it comes; after a crash alone, what
+            // was written without a sync is there too, and must do no harm.
+            if kind == FaultKind::Crash {
+                fs.restart();
+            } else {
+                fs.lose_power();
+            }
             check(&fs, &walk, &acknowledged, fault);
         }
     }
@@ -122,7 +127,14 @@ fn check(fs: &FaultyFs, walk: &[EventKind], acknowledged: &[Event], fault: Fault
 
     finish(&store, walk);
     if !journal.is_empty() {
-        store.verify(&id()).unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
         assert_eq!(documents(&store), [Shelf::Completed], "{fault:?}");
+        // With the power, names may be lost that a dead process gave or took away: the document
+        // may then be on another shelf or on two, and is listed once all the same.
+        fs.lose_power();
+        assert_eq!(store.list(None).unwrap().sessions.len(), 1, "{fault:?}");
+        let (loaded, _) =
+            store.verify(&id()).unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
+        assert_eq!(loaded.session.meta.status, SessionStatus::Completed, "{fault:?}");
+        assert_eq!(loaded.session.revision(), walk.len() as u64, "{fault:?}");
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Failure {
     pub message: String,
     pub causes: Vec<String>,
     pub hints: Vec<String>,
+    /// Whoever read our output has seen enough: no failure at all.
+    pub reader_is_gone: bool,
     file: Option<PathBuf>,
     session: Option<SessionId>,
 }
@@ -63,6 +65,7 @@ impl Failure {
             message: message.into(),
             causes: Vec::new(),
             hints: Vec::new(),
+            reader_is_gone: false,
             file: None,
             session: None,
         }
@@ -96,7 +99,9 @@ impl Failure {
     }
 
     pub(super) fn output(error: &io::Error) -> Self {
-        Self::new(Kind::Internal, "the output cannot be written").because(error)
+        let mut failure = Self::new(Kind::Internal, "the output cannot be written").because(error);
+        failure.reader_is_gone = error.kind() == io::ErrorKind::BrokenPipe;
+        failure
     }
 
     pub(super) fn script_file(path: &Path, error: &io::Error) -> Self {

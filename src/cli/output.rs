@@ -14,7 +14,7 @@ use crate::{engine::Clock, face::visible};
 pub(super) fn data(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    gone_is_fine(written).map_err(|error| Failure::output(&error))
+    written.map_err(|error| Failure::output(&error))
 }
 
 /// One line of JSON, on stdout.
@@ -38,6 +38,9 @@ pub(super) fn warning(text: &str) {
 }
 
 pub(super) fn failure(failure: &Failure, json: bool) -> ExitCode {
+    if failure.reader_is_gone {
+        return ExitCode::SUCCESS;
+    }
     if json {
         let operation = std::env::args().skip(1).find(|word| !word.starts_with('-'));
         let operation = operation.unwrap_or_else(|| "overview".into());
@@ -64,11 +67,4 @@ pub(super) fn usage(error: &clap::Error) -> ExitCode {
 
 fn talk(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
-}
-
-fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
-    }
 }

@@ -401,7 +401,7 @@ impl World {
         };
         let mode = if content.kind() == EntryKind::Directory { 0o700 } else { 0o600 };
         let owner = rustix::process::geteuid().as_raw();
-        Stat { kind: content.kind(), len, mode, owner, identity: (0, node.0 as u64) }
+        Stat { kind: content.kind(), len, mode, owner }
     }
 }
 

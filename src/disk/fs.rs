@@ -79,8 +79,6 @@ pub struct Stat {
     pub len: u64,
     pub mode: u32,
     pub owner: u32,
-    /// Device and inode: what makes it this file and no other.
-    pub identity: (u64, u64),
 }
 
 impl Fs {
@@ -247,6 +245,21 @@ impl File {
         let read = attempt(Operation::Read, &self.path, &mut read)?;
         self.counters.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
+    }
+
+    /// Fills the buffer, or says that the file ends before that.
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), DiskError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.read_at(&mut buffer[filled..], offset.saturating_add(filled as u64))? {
+                0 => {
+                    let source = io::Error::from(io::ErrorKind::UnexpectedEof);
+                    return Err(DiskError::new(Operation::Read, &self.path, source));
+                }
+                more => filled += more,
+            }
+        }
+        Ok(())
     }
 
     /// Everything from `offset` to the end.

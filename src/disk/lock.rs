@@ -81,7 +81,7 @@ pub fn is_held(fs: &Fs, directory: &Path) -> Result<bool, DiskError> {
     fs.open_dir(directory)?.is_locked()
 }
 
-/// The lock file, locked, and still the one that stands at `path`.
+/// The lock file, locked.
 fn try_file(fs: &Fs, path: &Path) -> Result<Option<File>, DiskError> {
     let file = match fs.open_write(path) {
         Err(error) if error.not_found() => match fs.create_new(path) {
@@ -91,12 +91,7 @@ fn try_file(fs: &Fs, path: &Path) -> Result<Option<File>, DiskError> {
         },
         opened => opened?,
     };
-    if !file.try_lock()? {
-        return Ok(None);
-    }
-    let ours = file.stat()?.identity;
-    let there = fs.stat(path)?;
-    Ok(there.is_some_and(|stat| stat.identity == ours).then_some(file))
+    Ok(file.try_lock()?.then_some(file))
 }
 
 /// Tries until it succeeds or the pauses between tries add up to `patience`.

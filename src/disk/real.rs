@@ -108,13 +108,7 @@ fn stat_of(metadata: &fs::Metadata) -> Stat {
         kind if kind.is_symlink() => EntryKind::Symlink,
         _ => EntryKind::Other,
     };
-    Stat {
-        kind,
-        len: metadata.len(),
-        mode: metadata.mode() & 0o7777,
-        owner: metadata.uid(),
-        identity: (metadata.dev(), metadata.ino()),
-    }
+    Stat { kind, len: metadata.len(), mode: metadata.mode() & 0o7777, owner: metadata.uid() }
 }
 
 impl RealFile {

@@ -176,7 +176,7 @@ fn next(document: &Document, status: State) -> String {
                 ResumeAction::Skip => "it will be skipped",
                 ResumeAction::Choose => "a person must decide whether to retry or skip",
             };
-            format!("command {} of {}: {how}", point.command_index + 1, point.task_id)
+            format!("command {} of {}: {how}", point.command_index.saturating_add(1), point.task_id)
         }
         (_, phase) => format!("finish {phase}, phase {} of {}", phase.number(), Phase::ALL.len()),
     }

@@ -251,7 +251,7 @@ impl Document {
         lifecycle.paused = false;
         lifecycle.abandoned = false;
         lifecycle.resumed_at = Some(at.clone());
-        lifecycle.resume_count += 1;
+        lifecycle.resume_count = lifecycle.resume_count.saturating_add(1);
         if let Some(since) = since
             && let Some(timing) = self.phase_timing.get_mut(&self.phase.current)
         {

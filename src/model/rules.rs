@@ -293,7 +293,7 @@ impl Document {
             let known = command.and_then(|command| command.attempts).unwrap_or(0);
             // A batch counts on from the task it is named after; the others keep pace with it.
             let found = started.attempt;
-            if *task_id == started.task_id && found != known + 1 {
+            if *task_id == started.task_id && known.checked_add(1) != Some(found) {
                 return Err(Illegal::Attempt { task_id: task_id.clone(), index, known, found });
             }
         }

@@ -62,7 +62,7 @@ impl Session {
     /// Takes in the next event of the record. On an error nothing has changed.
     pub fn apply(&mut self, event: &Event) -> Result<(), Illegal> {
         let last = self.0.meta.revision.unwrap_or(0);
-        if event.seq != last + 1 {
+        if Some(event.seq) != last.checked_add(1) {
             return Err(Illegal::Sequence { last, found: event.seq });
         }
         if event.timestamp < self.0.meta.updated_at {

@@ -61,7 +61,8 @@ impl Document {
             } else {
                 (ResumeAction::Choose, "how it ended is not recorded")
             };
-            let context = format!("command {} of {task_id} was running: {end}", index + 1);
+            let context =
+                format!("command {} of {task_id} was running: {end}", index.saturating_add(1));
             self.set_resume_point(task_id, index, action, context);
         }
     }
@@ -81,12 +82,16 @@ impl Document {
             let success = finished.status == CommandVerdict::Success;
             put_command(task, finished_record(finished, open));
             let (next, action, context) = if success {
-                let context = format!("command {} of {task_id} succeeded", index + 1);
-                (index + 1, ResumeAction::Retry, context)
+                let context = format!("command {} of {task_id} succeeded", index.saturating_add(1));
+                (index.saturating_add(1), ResumeAction::Retry, context)
             } else {
                 let action = finished.resume.unwrap_or(ResumeAction::Choose);
                 let why = finished.error.as_deref().unwrap_or("it failed");
-                (index, action, format!("command {} of {task_id} failed: {why}", index + 1))
+                (
+                    index,
+                    action,
+                    format!("command {} of {task_id} failed: {why}", index.saturating_add(1)),
+                )
             };
             self.set_resume_point(task_id, next, action, context);
         }
@@ -108,8 +113,14 @@ impl Document {
             ..before.unwrap_or_else(|| blank_command(at))
         };
         put_command(task, record);
-        let context = format!("command {} of {task_id} was skipped", skipped.command_index + 1);
-        self.set_resume_point(task_id, skipped.command_index + 1, ResumeAction::Retry, context);
+        let context =
+            format!("command {} of {task_id} was skipped", skipped.command_index.saturating_add(1));
+        self.set_resume_point(
+            task_id,
+            skipped.command_index.saturating_add(1),
+            ResumeAction::Retry,
+            context,
+        );
     }
 
     /// The first of the task's commands that neither succeeded nor was skipped.

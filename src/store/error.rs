@@ -64,6 +64,8 @@ pub enum JournalError {
     Line { line: u64, source: LineError },
     #[error("line {line}: {source}")]
     Illegal { line: u64, source: Illegal },
+    #[error("it is {found} bytes long; the most that is read of a journal is {limit}")]
+    TooLarge { found: u64, limit: u64 },
     #[error("it ends after line {line}, and the document has taken in {revision}")]
     Short { line: u64, revision: u64 },
     #[error("line {line} is not the one the document was made from")]

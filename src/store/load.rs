@@ -13,6 +13,9 @@ use crate::{
     model::{Document, Event, Illegal, Session, SessionId},
 };
 
+/// The most bytes of a journal that are read at once: some three million events.
+const LARGEST_JOURNAL: u64 = 1024 * 1024 * 1024;
+
 /// A session as its record has it.
 #[derive(Debug)]
 pub struct Loaded {
@@ -196,29 +199,20 @@ impl Store {
         else {
             return Ok(Position::default());
         };
-        let seal_at = offset.saturating_sub(line::SEAL as u64 + 1);
-        let mut seal = [0; line::SEAL + 1];
-        let mut filled = 0;
-        while filled < seal.len() {
-            match journal.read_at(&mut seal[filled..], seal_at + filled as u64)? {
-                0 => break,
-                more => filled += more,
-            }
-        }
-        if filled < seal.len() {
-            let line = self.count_lines(id, journal)?;
+        if journal.stat()?.len < offset {
+            let line = self.scan_tail(id, journal, Position::default())?.end.seq;
             return Err(self.damaged(id, JournalError::Short { line, revision: seq }));
         }
+        let other = || self.damaged(id, JournalError::OtherLine { line: seq });
+        let mut seal = [0; line::SEAL + 1];
+        let start = offset.checked_sub(seal.len() as u64).ok_or_else(other)?;
+        journal.read_exact_at(&mut seal, start)?;
         let written = seal.strip_suffix(b"\n").and_then(line::unseal).map(|(_, chain)| chain);
         if written.as_ref() == Some(chain) {
             Ok(Position { seq, chain: Some(chain.clone()), offset })
         } else {
-            Err(self.damaged(id, JournalError::OtherLine { line: seq }))
+            Err(other())
         }
-    }
-
-    fn count_lines(&self, id: &SessionId, journal: &File) -> Result<u64, StoreError> {
-        Ok(self.scan_tail(id, journal, Position::default())?.end.seq)
     }
 
     fn scan_tail(
@@ -227,6 +221,11 @@ impl Store {
         journal: &File,
         start: Position,
     ) -> Result<Scan, StoreError> {
+        let found = journal.stat()?.len.saturating_sub(start.offset);
+        if found > LARGEST_JOURNAL {
+            let limit = LARGEST_JOURNAL;
+            return Err(self.damaged(id, JournalError::TooLarge { found, limit }));
+        }
         let bytes = journal.read_from(start.offset)?;
         scan(&bytes, start)
             .map_err(|(line, source)| self.damaged(id, JournalError::Line { line, source }))

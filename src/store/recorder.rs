@@ -216,6 +216,9 @@ impl Recorder {
         kinds: Vec<EventKind>,
         now: &Moment,
     ) -> Result<Vec<Event>, StoreError> {
+        if kinds.is_empty() {
+            return Ok(Vec::new());
+        }
         let turns_the_page = kinds.iter().any(EventKind::turns_the_page);
         let earliest = self.session.meta.updated_at.millis();
         let (events, bytes) = self.journal.draft(kinds, &not_before(earliest, &now.wall));

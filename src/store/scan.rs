@@ -52,8 +52,8 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
     let mut rest = bytes;
     while let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
         let (line, after) = (&rest[..length], &rest[length + 1..]);
-        let number = end.seq + 1;
-        let offset = end.offset + length as u64 + 1;
+        let number = end.seq.saturating_add(1);
+        let offset = end.offset.saturating_add(length as u64 + 1);
         match line::decode(line, number, end.chain.as_ref(), offset) {
             Ok(event) => {
                 end = Position { seq: number, chain: Some(event.chain.clone()), offset };
@@ -69,7 +69,7 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
         }
         rest = after;
     }
-    let line = end.seq + 1;
+    let line = end.seq.saturating_add(1);
     if begins_whole(rest, &end) {
         return Err((line, LineError::Unended));
     }
@@ -84,6 +84,7 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
 fn begins_whole(bytes: &[u8], before: &Position) -> bool {
     line::ends(bytes).any(|end| {
         end < bytes.len()
-            && line::decode(&bytes[..end], before.seq + 1, before.chain.as_ref(), 0).is_ok()
+            && line::decode(&bytes[..end], before.seq.saturating_add(1), before.chain.as_ref(), 0)
+                .is_ok()
     })
 }

@@ -124,6 +124,7 @@ fn check(fs: &FaultyFs, walk: &[EventKind], acknowledged: &[Event], fault: Fault
     let listing = store.list(None).unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
     assert!(listing.unreadable.is_empty(), "{fault:?}: {listing:?}");
     assert_eq!(listing.sessions.len(), usize::from(!journal.is_empty()), "{fault:?}");
+    assert!(acknowledged.is_empty() || !documents(&store).is_empty(), "{fault:?}: no document");
 
     finish(&store, walk);
     if !journal.is_empty() {
@@ -131,10 +132,27 @@ fn check(fs: &FaultyFs, walk: &[EventKind], acknowledged: &[Event], fault: Fault
         // With the power, names may be lost that a dead process gave or took away: the document
         // may then be on another shelf or on two, and is listed once all the same.
         fs.lose_power();
+        assert!(!documents(&store).is_empty(), "{fault:?}: no document");
         assert_eq!(store.list(None).unwrap().sessions.len(), 1, "{fault:?}");
         let (loaded, _) =
             store.verify(&id()).unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
         assert_eq!(loaded.session.meta.status, SessionStatus::Completed, "{fault:?}");
         assert_eq!(loaded.session.revision(), walk.len() as u64, "{fault:?}");
     }
+}
+
+#[test]
+fn what_a_short_write_left_is_not_in_the_way_of_the_next_event() {
+    let walk = long_walk();
+    let fs = FaultyFs::new();
+    let store = open(&fs).unwrap();
+    let (mut recorder, _) = store.create(&id(), &pen(), walk[0].clone(), &at(0)).unwrap();
+    let remark = |length| vec![EventKind::ErrorRecorded { error: "x".repeat(length) }];
+    fs.arm(Fault { at: 0, kind: FaultKind::ShortWrite, lasting: Lasting::Once });
+    let error = recorder.record(remark(5000), &at(1)).unwrap_err();
+    assert!(matches!(&error, StoreError::Disk(error) if error.is_full()), "{error:?}");
+    recorder.record(remark(1), &at(2)).unwrap();
+    let (loaded, scan) = store.verify(&id()).unwrap();
+    assert_eq!(loaded.notes, []);
+    assert_eq!(scan.unwrap().end.seq, 2);
 }

@@ -101,7 +101,7 @@ fn read(store: &Store, path: &Path) -> Vec<u8> {
 
 fn config(cases: u32) -> Config {
     let cases = if soak() { cases * 20 } else { cases };
-    Config { cases, failure_persistence: None, ..Config::default() }
+    Config { cases, failure_persistence: None, max_shrink_iters: 50, ..Config::default() }
 }
 
 proptest! {

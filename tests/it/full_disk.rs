@@ -1,0 +1,110 @@
+//! A disk without room: recording stops with a clear word, and what was promised is kept.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::json;
+
+use crate::harness::{Home, ID, walk_script};
+
+/// A file system of 256 KiB, gone when dropped; `None` where this machine does not let us.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn within(home: &Home) -> Option<Self> {
+        let path = home.path().join("small");
+        fs::create_dir(&path).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs"])
+            .arg(&path)
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !mounted {
+            println!("skipped: this machine does not let us mount a small tmpfs");
+        }
+        mounted.then_some(Self(path))
+    }
+
+    /// Uses up all that is left.
+    fn fill(&self) {
+        let mut file = fs::File::create(self.0.join("filler")).unwrap();
+        while file.write(&[1; 4096]).is_ok_and(|written| written > 0) {}
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+fn arguments<'a>(home: &'a Path, script: &'a Path) -> [&'a str; 6] {
+    ["--home", home.to_str().unwrap(), "__script", "--session", ID, script.to_str().unwrap()]
+}
+
+#[test]
+fn it_stops_the_recording_and_loses_nothing() {
+    let home = Home::new().damaged();
+    let Some(disk) = SmallDisk::within(&home) else { return };
+    let script = home.script("script.jsonl", walk_script());
+    let (filler, small_home) = (disk.0.join("filler"), disk.0.join("home"));
+    let arguments = arguments(&small_home, &script);
+    let mut stopped = 0;
+    // With ever less room at the start, the session stops at ever earlier places.
+    for kilobytes in (40..240).step_by(8) {
+        let _ = fs::remove_dir_all(&small_home);
+        fs::write(&filler, vec![1; kilobytes * 1024]).unwrap();
+        let output = home.run(&arguments);
+        if output.code == Some(0) {
+            continue;
+        }
+        stopped += 1;
+        assert_eq!(output.code, Some(9), "{}", output.stderr);
+        assert!(output.stderr.contains("No space left on device"), "{}", output.stderr);
+        assert!(output.stderr.contains("make space and run it again"), "{}", output.stderr);
+        fs::remove_file(&filler).unwrap();
+        let told = output.stdout;
+        if !told.is_empty() {
+            let again = home.run(&arguments);
+            assert_eq!(again.code, Some(0), "{}", again.stderr);
+            assert!(again.stdout.starts_with(&told), "an acknowledged event is gone");
+        }
+    }
+    assert!(stopped >= 3, "the disk was never full");
+}
+
+#[test]
+fn the_end_of_a_command_that_has_started_can_still_be_recorded() {
+    let home = Home::new().damaged();
+    let Some(disk) = SmallDisk::within(&home) else { return };
+    let walk = walk_script();
+    let started = walk.iter().position(|step| step["event"] == "command_started").unwrap();
+    let (before, after) = walk.split_at(started + 1);
+    let steps = before.iter().cloned().chain([json!({"await_input": {}}), after[0].clone()]);
+    let script = home.script("script.jsonl", steps);
+    let small_home = disk.0.join("home");
+    let mut child = home
+        .command(&arguments(&small_home, &script))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
+    for _ in 0..=started {
+        told.next().unwrap().unwrap();
+    }
+    disk.fill();
+    drop(child.stdin.take());
+    let last = told.next().expect("the end is recorded on a full disk").unwrap();
+    assert!(last.contains("command_finished"), "{last}");
+    // The document could not be written: that is said, and the journal has it all the same.
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+    let history = home.run(&["--home", small_home.to_str().unwrap(), "--json", "history"]);
+    assert_eq!(history.stdout.lines().last(), Some(last.as_str()));
+}

@@ -85,7 +85,10 @@ fn the_end_of_a_command_that_has_started_can_still_be_recorded() {
     let walk = walk_script();
     let started = walk.iter().position(|step| step["event"] == "command_started").unwrap();
     let (before, after) = walk.split_at(started + 1);
-    let steps = before.iter().cloned().chain([json!({"await_input": {}}), after[0].clone()]);
+    let mut finished = after[0].clone();
+    // More than there may be room for by chance.
+    finished["output_summary"] = json!("x".repeat(20_000));
+    let steps = before.iter().cloned().chain([json!({"await_input": {}}), finished]);
     let script = home.script("script.jsonl", steps);
     let small_home = disk.0.join("home");
     let mut child = home

@@ -1,7 +1,11 @@
 //! What a crash, or someone's hand, left behind: reported by readers, mended by the next writer,
 //! and never thrown away.
 
-use std::{fs, io::Write};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    process::Stdio,
+};
 
 use serde_json::json;
 
@@ -29,6 +33,21 @@ fn an_unfinished_line_is_cut_off_by_the_next_writer() {
     let mut journal = fs::File::options().append(true).open(home.journal(ID)).unwrap();
     // Longer than any line that takes its place.
     journal.write_all(&vec![b'x'; 20_000]).unwrap();
+
+    // The next writer dies, too, before it could tidy up.
+    let steps = walk_script().into_iter().take(22).chain([json!({"await_input": {}})]);
+    let script = home.script("script.jsonl", steps);
+    let mut child = home
+        .command(&["__script", "--session", ID, script.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert_eq!(BufReader::new(child.stdout.take().unwrap()).lines().take(22).count(), 22);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let output = home.run(&["history", ID, "--verify"]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     finish(&home);
 }
 

@@ -45,7 +45,7 @@ pub enum EventKind {
     },
     SessionPaused {
         reason: PauseReason,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         context: Option<String>,
     },
     SessionResumed {},
@@ -53,7 +53,7 @@ pub enum EventKind {
         error: String,
     },
     SessionCompleted {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
     },
     SessionAbandoned {},
@@ -86,7 +86,7 @@ pub enum EventKind {
         phase: Phase,
         requirement: String,
         severity: Severity,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         recovery: Option<String>,
     },
     StackSelected {
@@ -184,13 +184,13 @@ pub struct SessionCreated {
     pub session_id: SessionId,
     pub machine: Machine,
     pub agent: Agent,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub starting_commit: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expanded_from: Option<ExpandedFrom>,
 }
 
@@ -240,9 +240,9 @@ pub struct CommandStarted {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     pub agent: Agent,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_choice: Option<String>,
     /// Whether running it twice does no more than running it once.
     #[serde(default)]
@@ -266,21 +266,21 @@ pub struct CommandFinished {
     pub agent: Agent,
     pub status: CommandVerdict,
     pub outcome: AttemptOutcome,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     pub duration_ms: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_summary: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     /// After a failure: may it run again without asking?
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<ResumeAction>,
 }
 
@@ -297,9 +297,9 @@ pub struct CommandSkipped {
     pub task_id: TaskId,
     pub command_index: usize,
     pub command: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_choice: Option<String>,
     pub reason: String,
 }
@@ -312,12 +312,12 @@ pub struct ProbeFinished {
     pub command: String,
     pub agent: Agent,
     pub status: CommandVerdict,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub duration_ms: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_summary: Option<String>,
 }
 

@@ -11,10 +11,10 @@ pub struct GateRecord {
     pub gate: String,
     pub level: GateLevel,
     pub status: GateStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// Filled in by the event that recorded the evaluation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluated_at: Option<Timestamp>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -73,7 +73,7 @@ pub struct Violation {
     pub phase: Phase,
     pub requirement: String,
     pub severity: Severity,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,

@@ -16,6 +16,9 @@ use crate::{
 /// The most bytes of a journal that are read at once: some three million events.
 const LARGEST_JOURNAL: u64 = 1024 * 1024 * 1024;
 
+/// How often a document that is nowhere is looked for again.
+const LOOKS: usize = 3;
+
 /// A session as its record has it.
 #[derive(Debug)]
 pub struct Loaded {
@@ -57,7 +60,10 @@ impl Store {
     pub fn load(&self, id: &SessionId) -> Result<Loaded, StoreError> {
         // A document on its way to another shelf is missed by one who looks at the wrong moment.
         let mut found = self.find_documents(id)?;
-        if found.is_empty() {
+        for _ in 0..LOOKS {
+            if !found.is_empty() {
+                break;
+            }
             found = self.find_documents(id)?;
         }
         let journal = self.open_journal(id)?;
@@ -65,10 +71,12 @@ impl Store {
             return self.load_without_document(id, journal);
         };
         let mut loaded = self.apply_journal(id, chosen.shelf, chosen.document?, journal)?;
-        for copy in copies.iter().map(|shelf| self.home.document(*shelf, id)) {
-            // One that is gone again was on its way to another shelf.
-            if self.fs.stat(&copy)?.is_some() {
-                loaded.notes.push(Note::Copy(copy));
+        // While someone is writing, the document was seen on its way from shelf to shelf.
+        if !copies.is_empty() && !self.is_locked(id)? {
+            for copy in copies.iter().map(|shelf| self.home.document(*shelf, id)) {
+                if self.fs.stat(&copy)?.is_some() {
+                    loaded.notes.push(Note::Copy(copy));
+                }
             }
         }
         loaded.copies = copies;
@@ -94,19 +102,23 @@ impl Store {
 
     /// Checks the whole record: every line of the journal, and that the document follows from it.
     pub fn verify(&self, id: &SessionId) -> Result<(Loaded, Option<Scan>), StoreError> {
+        let loaded = self.load(id);
         let scan = match self.journal(id)? {
             Some(Scan { tail: Tail::Bad { line, error, .. }, .. }) => {
                 return Err(self.damaged(id, JournalError::Line { line, source: error }));
             }
             scan => scan,
         };
-        let loaded = self.load(id)?;
-        if let Some(scan) = &scan
-            && let Some(replayed) = self.replay(id, None, &scan.events)?
-            && replayed != loaded.session
-        {
-            let revision = loaded.snapshot_revision;
-            return Err(self.damaged(id, JournalError::OtherDocument { revision }));
+        // The first bad line says more than what a load makes of it.
+        let loaded = loaded?;
+        if let Some(scan) = &scan {
+            // A writer may have gone on since the load.
+            let revision = loaded.session.revision();
+            let known = usize::try_from(revision).unwrap_or(usize::MAX).min(scan.events.len());
+            let replayed = self.replay(id, None, &scan.events[..known])?;
+            if replayed.is_some_and(|replayed| replayed != loaded.session) {
+                return Err(self.damaged(id, JournalError::OtherDocument { revision }));
+            }
         }
         Ok((loaded, scan))
     }

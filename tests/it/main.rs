@@ -20,6 +20,7 @@ mod history;
 mod layers;
 mod locks;
 mod mending;
+mod readers;
 mod replay;
 mod schemas;
 mod sessions;

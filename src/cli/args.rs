@@ -32,9 +32,22 @@ pub(super) struct Global {
     /// How long to wait for a session that another process is working on
     #[arg(long, global = true, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub lock_timeout: Duration,
-    /// Say on stderr what is being done; twice for every step
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
+    /// Say on stderr, step by step, what is done to the record
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+impl Command {
+    /// What an error says was being done.
+    pub(super) fn operation(&self) -> &'static str {
+        match self {
+            Self::Sessions { .. } => "sessions",
+            Self::Status { .. } => "status",
+            Self::History(_) => "history",
+            Self::Schema { .. } => "schema",
+            Self::Script { .. } => "script",
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

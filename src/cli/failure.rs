@@ -82,6 +82,14 @@ impl Failure {
         self
     }
 
+    pub(super) fn usage(error: &clap::Error) -> Self {
+        let text = error.to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let message = lines.next().unwrap_or_default();
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        Self::new(Kind::Usage, message).hint("`provision --help` lists what can be asked")
+    }
+
     pub(super) fn no_home() -> Self {
         Self::new(Kind::Usage, "there is no home directory to keep sessions in: HOME is not set")
             .hint("name a directory with --home DIR")
@@ -123,7 +131,7 @@ impl Failure {
             "causes": self.causes,
             "hints": self.hints,
             "operation": operation,
-            "file": self.file,
+            "file": self.file.as_ref().map(|file| file.to_string_lossy()),
             "session_id": self.session,
             "timestamp": now,
             "exit_code": self.kind.exit_code(),
@@ -197,7 +205,9 @@ fn hint_for(error: &StoreError) -> Option<String> {
             format!("nothing was changed; `provision history {id} --verify` checks every line")
         }
         StoreError::Document { id, .. } => {
-            format!("nothing was changed; `provision history {id}` shows what its journal has")
+            format!(
+                "nothing was changed; the document before it is kept as records/{id}/state.bak.json"
+            )
         }
         StoreError::Newer { .. } => "nothing was changed; update provision to use it".into(),
         StoreError::Home { path, problem } => home_hint(path, *problem),

@@ -8,9 +8,11 @@ use super::{args::HistoryArgs, failure::Failure, output, settings::Settings};
 use crate::{
     engine::clock::pause,
     face,
-    model::{SessionId, SessionStatus},
-    store::{Position, Scan, Store, Tail},
+    model::{EventKind, SessionId, SessionStatus},
+    store::{Scan, Store, Tail},
 };
+
+const NO_JOURNAL: &str = "this session has no journal: it was not recorded by this program";
 
 /// How often a followed journal is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -21,15 +23,16 @@ pub(super) fn run(settings: &Settings, args: &HistoryArgs) -> Result<(), Failure
     if args.verify {
         return verify(settings, &store, &id);
     }
-    let Some(scan) = store.journal(&id)? else {
+    let scan = store.journal(&id)?.filter(|scan| !scan.events.is_empty());
+    let Some(scan) = scan else {
         // Unknown, or a document of someone else's making.
         store.load(&id)?;
-        output::warning("this session has no journal: it was not recorded by this program");
+        output::warning(NO_JOURNAL);
         return Ok(());
     };
     complain(&scan.tail);
     show(settings, &scan)?;
-    if args.follow { follow(settings, &store, &id, scan.end) } else { Ok(()) }
+    if args.follow { follow(settings, &store, &id, scan) } else { Ok(()) }
 }
 
 fn verify(settings: &Settings, store: &Store, id: &SessionId) -> Result<(), Failure> {
@@ -37,7 +40,15 @@ fn verify(settings: &Settings, store: &Store, id: &SessionId) -> Result<(), Fail
     for note in &loaded.notes {
         output::warning(&note.to_string());
     }
-    let lines = scan.map_or(0, |scan| scan.end.seq);
+    let Some(scan) = scan else {
+        output::warning(NO_JOURNAL);
+        return if settings.json {
+            output::json_document(&json!({"session_id": id, "verified": false}))
+        } else {
+            Ok(())
+        };
+    };
+    let lines = scan.end.seq;
     let revision = loaded.session.revision();
     if settings.json {
         let verdict =
@@ -48,24 +59,43 @@ fn verify(settings: &Settings, store: &Store, id: &SessionId) -> Result<(), Fail
     output::data(&format!("{id}: {lines} verified, and the document follows from them\n"))
 }
 
-/// Shows what is recorded from `position` on, for as long as the session is in progress.
+/// Shows what is recorded from the end of `scan` on, for as long as the session is in progress.
 fn follow(
     settings: &Settings,
     store: &Store,
     id: &SessionId,
-    mut position: Position,
+    mut scan: Scan,
 ) -> Result<(), Failure> {
+    let mut in_progress = true;
+    let mut attended = true;
     loop {
-        // The status first: what was recorded before it changed is then shown in the same round.
-        let status = store.load(id)?.session.meta.status;
-        let scan = store.journal_since(id, position)?;
-        show(settings, &scan)?;
-        position = scan.end;
-        if status != SessionStatus::InProgress {
+        in_progress = goes_on(&scan).unwrap_or(in_progress);
+        if !in_progress {
             return Ok(());
         }
+        let held = store.is_locked(id)?;
+        if attended && !held {
+            output::warning("nobody is working on this session now; waiting until someone does");
+        }
+        attended = held;
         pause(LOOK);
+        scan = store.journal_since(id, scan.end)?;
+        show(settings, &scan)?;
     }
+}
+
+/// Whether the session is in progress after these events; `None` if they do not say.
+fn goes_on(scan: &Scan) -> Option<bool> {
+    scan.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SessionCreated(_) | EventKind::SessionResumed {} => Some(true),
+        EventKind::SessionPaused { .. }
+        | EventKind::SessionFailed { .. }
+        | EventKind::SessionCompleted { .. } => Some(false),
+        EventKind::SessionImported { document, .. } => {
+            Some(document.meta.status == SessionStatus::InProgress)
+        }
+        _ => None,
+    })
 }
 
 /// For programs the lines as they stand on disk, for people a line about each.

@@ -26,14 +26,14 @@ pub fn main() -> ExitCode {
         Err(error) => return output::usage(&error),
     };
     let json = args.global.json;
-    let settings = match Settings::from_args(args.global) {
-        Ok(settings) => settings,
-        Err(failure) => return output::failure(&failure, json),
-    };
-    settings.start_tracing();
-    match run(args.command, &settings) {
+    let operation = args.command.as_ref().map_or("overview", Command::operation);
+    let done = Settings::from_args(args.global).and_then(|settings| {
+        settings.start_tracing();
+        run(args.command, &settings)
+    });
+    match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => output::failure(&failure, json),
+        Err(failure) => output::failure(&failure, operation, json),
     }
 }
 

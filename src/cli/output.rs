@@ -37,14 +37,12 @@ pub(super) fn warning(text: &str) {
     talk(&format!("warning: {}\n", visible(text)));
 }
 
-pub(super) fn failure(failure: &Failure, json: bool) -> ExitCode {
+pub(super) fn failure(failure: &Failure, operation: &str, json: bool) -> ExitCode {
     if failure.reader_is_gone {
         return ExitCode::SUCCESS;
     }
     if json {
-        let operation = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-        let operation = operation.unwrap_or_else(|| "overview".into());
-        talk(&format!("{}\n", failure.to_json(&operation, &Clock::system().now().wall)));
+        talk(&format!("{}\n", failure.to_json(operation, &Clock::system().now().wall)));
     } else {
         let mut text = format!("error: {}\n", visible(&failure.message));
         for cause in &failure.causes {
@@ -60,6 +58,10 @@ pub(super) fn failure(failure: &Failure, json: bool) -> ExitCode {
 
 /// What clap has to say: help and version on stdout, mistakes on stderr.
 pub(super) fn usage(error: &clap::Error) -> ExitCode {
+    // What was typed cannot be parsed, but this much of it can be recognised.
+    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+        return failure(&Failure::usage(error), "usage", true);
+    }
     // Nobody is left to be told if even this cannot be written.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))

@@ -17,7 +17,7 @@ pub(super) struct Settings {
     pub json: bool,
     home: Home,
     lock_timeout: Duration,
-    verbose: u8,
+    verbose: bool,
 }
 
 impl Settings {
@@ -55,18 +55,19 @@ impl Settings {
 
     /// Diagnostics go to stderr, a line each, as they happen.
     pub(super) fn start_tracing(&self) {
-        let level = match self.verbose {
-            0 => return,
-            1 => "agentic_provision=debug",
-            _ => "agentic_provision=trace",
-        };
+        if !self.verbose {
+            return;
+        }
         let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
             .with_ansi(false)
             .without_time()
             .with_target(false);
         // A second start in one process changes nothing, and nothing depends on it.
-        let _ = tracing_subscriber::registry().with(EnvFilter::new(level)).with(lines).try_init();
+        let _ = tracing_subscriber::registry()
+            .with(EnvFilter::new("agentic_provision=trace"))
+            .with(lines)
+            .try_init();
     }
 }
 

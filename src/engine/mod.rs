@@ -4,7 +4,10 @@ pub mod clock;
 mod machine;
 mod script;
 
-pub use crate::{flow, store};
+pub use crate::{
+    flow::Context,
+    store::{Listing, SessionSummary},
+};
 pub use clock::Clock;
 pub use machine::machine;
 pub use script::{Script, ScriptError, run_script};

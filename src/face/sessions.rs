@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{plural, visible};
-use crate::engine::store::{Listing, SessionSummary};
+use crate::engine::{Listing, SessionSummary};
 
 /// One line for each session, newest first.
 pub fn session_table(listing: &Listing) -> String {
@@ -55,9 +55,30 @@ pub fn sessions_json(listing: &Listing) -> Value {
             json!({
                 "id": session.id,
                 "message": session.error.to_string(),
-                "path": session.error.path(),
+                "path": session.error.path().map(|path| path.to_string_lossy()),
             })
         })
         .collect();
-    json!({"sessions": listing.sessions, "unreadable": unreadable, "more": listing.more})
+    let sessions: Vec<_> = listing.sessions.iter().map(summary_json).collect();
+    json!({"sessions": sessions, "unreadable": unreadable, "more": listing.more})
+}
+
+fn summary_json(session: &SessionSummary) -> Value {
+    let tasks = &session.tasks;
+    json!({
+        "id": session.id,
+        "status": session.status,
+        "phase": session.phase,
+        "profile": session.profile,
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+        "tasks": {
+            "completed": tasks.completed,
+            "failed": tasks.failed,
+            "skipped": tasks.skipped,
+            "pending": tasks.pending,
+        },
+        // A path need not be text; JSON must be.
+        "path": session.path.to_string_lossy(),
+    })
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{plural, visible};
-use crate::{engine::flow::Context, model::Phase};
+use crate::{engine::Context, model::Phase};
 
 pub fn status_text(context: &Context) -> String {
     let mut text = String::new();

@@ -96,7 +96,7 @@ pub enum Live {
 impl Context {
     pub fn of(document: &Document, live: Live) -> Self {
         let status = state(document, live);
-        let pending = pending(document);
+        let waiting = waiting(document, live);
         Self {
             session_id: document.meta.id.clone(),
             status,
@@ -111,17 +111,17 @@ impl Context {
                     .map(|timing| timing.started_at.clone()),
                 resume_count: document.lifecycle.as_ref().map_or(0, |l| l.resume_count),
             },
-            current: document.tasks.values().flat_map(running).collect(),
+            current: document.tasks.values().flat_map(|task| running(task)).collect(),
             failed: document
                 .tasks
                 .values()
                 .filter(|task| task.status == TaskStatus::Failed)
-                .map(failed)
+                .map(|task| failed(task))
                 .collect(),
             resume_point: document.resume_point.clone(),
             resume_points: document.resume_points.clone(),
-            next: next(document, status),
-            pending,
+            pending: waiting.map(|point| format!("{}: {}", point.task_id, point.context)),
+            next: next(document, status, waiting),
         }
     }
 }
@@ -137,7 +137,8 @@ impl Progress {
         let tasks_settled = document.tasks.values().filter(|task| task.status.is_settled()).count();
         let in_execute = document.phase.current == Phase::Execute && tasks_total > 0;
         let within = if in_execute { 100 * tasks_settled / tasks_total } else { 0 };
-        let percent = ((100 * phases_completed + within) / phases_total.max(1)).min(100);
+        let done = phases_completed.saturating_mul(100).saturating_add(within);
+        let percent = (done / phases_total.max(1)).min(100);
         Self { phases_completed, phases_total, tasks_settled, tasks_total, percent }
     }
 }
@@ -158,28 +159,34 @@ fn state(document: &Document, live: Live) -> State {
     }
 }
 
-fn pending(document: &Document) -> Option<String> {
-    let point = document.resume_points.iter().chain(&document.resume_point);
-    let open = point.into_iter().find(|point| point.action == ResumeAction::Choose)?;
-    let unsettled = document.tasks.get(&open.task_id).is_none_or(|t| !t.status.is_settled());
-    unsettled.then(|| format!("{}: {}", open.task_id, open.context))
+/// The first point at which a person must decide. A command that someone is running just now needs
+/// no decision, whatever would be asked if it were found that way later.
+fn waiting(document: &Document, live: Live) -> Option<&ResumePoint> {
+    let points = document.resume_points.iter().chain(&document.resume_point);
+    points.filter(|point| point.action == ResumeAction::Choose).find(|point| {
+        document.tasks.get(&point.task_id).is_none_or(|task| {
+            let running = live == Live::Running && !task.in_flight.is_empty();
+            !task.status.is_settled() && !running
+        })
+    })
 }
 
-fn next(document: &Document, status: State) -> String {
+fn next(document: &Document, status: State, waiting: Option<&ResumePoint>) -> String {
+    let phase = document.phase.current;
+    let finish = || format!("finish {phase}, phase {} of {}", phase.number(), Phase::ALL.len());
     if status == State::Completed {
         return "nothing is left to do".into();
     }
-    match (&document.resume_point, document.phase.current) {
-        (Some(point), Phase::Execute) => {
-            let how = match point.action {
-                ResumeAction::Retry => "it can run without asking",
-                ResumeAction::Skip => "it will be skipped",
-                ResumeAction::Choose => "a person must decide whether to retry or skip",
-            };
-            format!("command {} of {}: {how}", point.command_index.saturating_add(1), point.task_id)
-        }
-        (_, phase) => format!("finish {phase}, phase {} of {}", phase.number(), Phase::ALL.len()),
-    }
+    let Some(point) = document.resume_point.as_ref().filter(|_| phase == Phase::Execute) else {
+        return finish();
+    };
+    let how = match (point.action, waiting) {
+        (ResumeAction::Skip, _) => "it will be skipped",
+        (ResumeAction::Choose, Some(_)) => "a person must decide whether to retry or skip",
+        (ResumeAction::Choose, None) => "it is running",
+        (ResumeAction::Retry, _) => "it can run without asking",
+    };
+    format!("command {} of {}: {how}", point.command_index.saturating_add(1), point.task_id)
 }
 
 fn running(task: &TaskRecord) -> impl Iterator<Item = Current> {

@@ -1,5 +1,7 @@
 //! What each event does to the document. The rules have been checked: nothing here can fail.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -70,8 +72,17 @@ impl Document {
     pub(super) fn imported(document: &Self) -> Self {
         let mut document = document.clone();
         document.meta.version = VERSION.into();
+        for task in document.tasks.values_mut() {
+            number_commands(Arc::make_mut(task));
+        }
+        let given = document.resume_point.clone();
         if document.resume_points.is_empty() {
-            document.resume_points.extend(document.resume_point.clone());
+            document.resume_points.extend(given.clone());
+        }
+        document.rebuild_resume_points();
+        // A point for a task that is not listed yet is all there is to go by.
+        if document.resume_point.is_none() {
+            document.resume_point = given;
         }
         document
     }
@@ -181,8 +192,7 @@ impl Document {
                 task.status = TaskStatus::Failed;
                 task.failed_at = Some(at.clone());
                 task.failure_context = Some(failure_context.clone());
-                let index = self.next_command(task_id);
-                self.set_resume_point(task_id, index, ResumeAction::Choose, error.clone());
+                self.place_resume_point(task_id, ResumeAction::Choose, error.clone());
             }
             EventKind::TaskSkipped { task_id, reason } => {
                 let task = self.settle(task_id, TaskStatus::Skipped);
@@ -191,8 +201,7 @@ impl Document {
             }
             EventKind::TaskReset { task_id, reason } => {
                 self.task_mut(task_id).status = TaskStatus::Pending;
-                let index = self.next_command(task_id);
-                self.set_resume_point(task_id, index, ResumeAction::Retry, reason.clone());
+                self.place_resume_point(task_id, ResumeAction::Retry, reason.clone());
             }
             EventKind::TaskReviewed { task_id } => self.task_mut(task_id).needs_review = false,
             EventKind::CommandStarted(started) => self.start_command(started, event.seq, at),
@@ -256,7 +265,8 @@ impl Document {
             && let Some(timing) = self.phase_timing.get_mut(&self.phase.current)
         {
             let before = timing.paused_seconds.as_ref().map_or(0, Seconds::millis);
-            let total = before.saturating_add(at.millis_since(&since));
+            // The phase may have been reopened during the pause.
+            let total = before.saturating_add(at.millis_since((&since).max(&timing.started_at)));
             timing.paused_seconds = Some(Seconds::from_millis(total));
         }
     }
@@ -306,8 +316,12 @@ impl Document {
             self.phase_timing.shift_remove(&later);
             self.checkpoints.shift_remove(&later);
             self.gates.shift_remove(&later);
+            self.phase_artifacts.shift_remove(&later);
         }
         self.gates.shift_remove(&phase);
+        self.phase_artifacts.shift_remove(&phase);
+        // The journal knows that they were completed before; now they are not.
+        self.phase.history.retain(|entry| entry.phase < phase);
         self.start_phase(phase, at);
         if phase <= Phase::PresentPlan {
             self.withdraw_approval();
@@ -350,5 +364,13 @@ impl Document {
             extra: Extra::new(),
         };
         self.choices.insert(id.into(), choice);
+    }
+}
+
+/// Gives each planned command of a document that did not number them its place in the plan.
+fn number_commands(task: &mut TaskRecord) {
+    let commands = task.commands.iter_mut().flatten().filter(|command| command.kind.is_none());
+    for (index, command) in commands.enumerate() {
+        command.command_index.get_or_insert(index);
     }
 }

@@ -3,6 +3,8 @@
 //! Required sections come first and in the order of the published schema; the optional ones
 //! appear once there is something to say. Keys nobody here knows are kept in `extra`.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,9 +33,9 @@ pub struct Document {
     pub choices: IndexMap<String, Choice>,
     #[serde(default)]
     pub user_data: Map<String, Value>,
-    /// In plan order.
+    /// In plan order. Shared, so that a copy of a long session costs little.
     #[serde(default)]
-    pub tasks: IndexMap<TaskId, TaskRecord>,
+    pub tasks: IndexMap<TaskId, Arc<TaskRecord>>,
     #[serde(default)]
     pub plan: PlanRecord,
     /// The first of `resume_points`.

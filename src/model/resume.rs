@@ -80,6 +80,8 @@ impl Document {
         let tasks = &self.tasks;
         self.resume_points
             .retain(|point| tasks.get(&point.task_id).is_some_and(|t| !t.status.is_settled()));
+        self.resume_points.sort_by_key(|point| tasks.get_index_of(&point.task_id));
+        self.resume_points.dedup_by(|later, earlier| later.task_id == earlier.task_id);
         self.resume_point = None;
         self.settle_resume_points();
     }
@@ -103,7 +105,7 @@ impl Document {
         let rest = &self.tasks.as_slice()[from..];
         let first = rest.iter().find(|(_, task)| !task.status.is_settled()).map(|(id, _)| id);
         if let Some(task_id) = first
-            && self.resume_points.first().is_none_or(|point| point.task_id != *task_id)
+            && self.resume_point_of(task_id).is_none()
         {
             self.insert_in_plan_order(ResumePoint {
                 task_id: task_id.clone(),

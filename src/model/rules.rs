@@ -1,9 +1,13 @@
 //! Which event may follow: every rule of the record in one place, checked before anything is
 //! written and again when a journal is replayed.
 
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use super::{
-    CommandFinished, CommandSkipped, CommandStarted, Digest, Document, EventKind, Phase,
-    PlannedTask, SessionId, SessionRevised, SessionStatus, TaskId, TaskRecord, TaskStatus,
+    CommandFinished, CommandSkipped, CommandStarted, CommandStatus, Digest, Document, EventKind,
+    Phase, PlannedTask, SessionId, SessionRevised, SessionStatus, TaskId, TaskRecord, TaskStatus,
     Timestamp,
 };
 
@@ -64,11 +68,16 @@ pub enum Illegal {
     NoAnswer(String),
     #[error("there is no user data `{0}` to withdraw")]
     NoUserData(String),
+    #[error("a value is nested more than {DEEPEST} levels deep")]
+    TooDeep,
     #[error("no verification `{command}` of task `{task_id}` is deferred")]
     NotDeferred { task_id: TaskId, command: String },
 }
 
 type Verdict = Result<(), Illegal>;
+
+/// How deeply a value that someone gave may be nested; readers of JSON give up somewhere.
+const DEEPEST: usize = 64;
 
 impl Document {
     /// Whether `kind` may happen now. Changes nothing.
@@ -86,12 +95,15 @@ impl Document {
             | EventKind::GatesEvaluated { .. }
             | EventKind::ViolationRecorded { .. }
             | EventKind::StackSelected { .. }
-            | EventKind::AnswerGiven { .. }
-            | EventKind::UserDataGiven { .. } => Ok(()),
+            | EventKind::AnswerGiven { .. } => Ok(()),
+            EventKind::UserDataGiven { value, .. } => check_depth([value]),
             EventKind::SessionFailed { .. } => self.nothing_in_flight(),
             EventKind::SessionCompleted { .. } => self.check_completed(),
             EventKind::SessionRevised(revised) => self.check_revised(revised),
-            EventKind::PhaseCompleted { phase, .. } => self.check_phase_completed(*phase),
+            EventKind::PhaseCompleted { phase, evidence, outputs, .. } => {
+                check_depth(evidence.values().chain(outputs.values()))?;
+                self.check_phase_completed(*phase)
+            }
             EventKind::PhaseReopened { phase, .. } => self.check_back(*phase),
             EventKind::AnswerWithdrawn { question_id } => self
                 .choices
@@ -106,7 +118,8 @@ impl Document {
             EventKind::PlanPresented { tasks, .. } => self.check_presented(tasks),
             EventKind::PlanApproved { digest, .. } => self.check_digest(digest),
             EventKind::TaskStarted { task_id } => self.check_task(task_id, TaskStatus::InProgress),
-            EventKind::TaskCompleted { task_id, .. } => {
+            EventKind::TaskCompleted { task_id, result } => {
+                check_depth(result.values())?;
                 self.check_task(task_id, TaskStatus::Completed)
             }
             EventKind::TaskFailed { task_id, .. } => self.check_task(task_id, TaskStatus::Failed),
@@ -141,9 +154,10 @@ impl Document {
         use SessionStatus::{Completed, Failed, InProgress, Paused};
         let status = self.meta.status;
         let allowed = match kind {
-            EventKind::SessionResumed {} => matches!(status, Paused | Failed),
-            EventKind::SessionAbandoned {}
-            | EventKind::PlanApproved { .. }
+            EventKind::SessionResumed {} | EventKind::SessionAbandoned {} => {
+                matches!(status, Paused | Failed)
+            }
+            EventKind::PlanApproved { .. }
             | EventKind::ResumeChosen { .. }
             | EventKind::SessionRevised(_) => matches!(status, InProgress | Paused | Failed),
             EventKind::VerificationResolved { .. }
@@ -236,7 +250,7 @@ impl Document {
                 return Err(Illegal::PlannedTwice(task.task_id.clone()));
             }
         }
-        let executed = |task: &&TaskRecord| task.status != TaskStatus::Pending;
+        let executed = |task: &&Arc<TaskRecord>| task.status != TaskStatus::Pending;
         match self.tasks.values().filter(executed).find(|task| !seen.contains(&task.task_id)) {
             Some(task) => Err(Illegal::Executed(task.task_id.clone())),
             None => Ok(()),
@@ -286,12 +300,9 @@ impl Document {
             if let Some(open) = task.in_flight.iter().find(|open| open.command_index == index) {
                 return Err(Illegal::InFlight { task_id: task_id.clone(), seq: open.seq });
             }
-            let command = task.command(index);
-            if command.is_some_and(|c| c.status == super::CommandStatus::Success) {
-                return Err(Illegal::Succeeded { task_id: task_id.clone(), index });
-            }
-            let known = command.and_then(|command| command.attempts).unwrap_or(0);
-            // A batch counts on from the task it is named after; the others keep pace with it.
+            not_succeeded(task, index)?;
+            let known = task.command(index).and_then(|command| command.attempts).unwrap_or(0);
+            // The event names the try of the first task; the others count their own.
             let found = started.attempt;
             if *task_id == started.task_id && known.checked_add(1) != Some(found) {
                 return Err(Illegal::Attempt { task_id: task_id.clone(), index, known, found });
@@ -314,6 +325,7 @@ impl Document {
         let index = skipped.command_index;
         let task = self.task_in_progress(&skipped.task_id)?;
         check_index(task, index)?;
+        not_succeeded(task, index)?;
         match task.in_flight.iter().find(|open| open.command_index == index) {
             Some(open) => {
                 Err(Illegal::InFlight { task_id: skipped.task_id.clone(), seq: open.seq })
@@ -323,7 +335,10 @@ impl Document {
     }
 
     fn task(&self, task_id: &TaskId) -> Result<&TaskRecord, Illegal> {
-        self.tasks.get(task_id).ok_or_else(|| Illegal::UnknownTask(task_id.clone()))
+        self.tasks
+            .get(task_id)
+            .map(Arc::as_ref)
+            .ok_or_else(|| Illegal::UnknownTask(task_id.clone()))
     }
 
     fn task_in_progress(&self, task_id: &TaskId) -> Result<&TaskRecord, Illegal> {
@@ -358,6 +373,30 @@ impl Document {
     fn is_phase_complete(&self, phase: Phase) -> bool {
         self.phase_timing.get(&phase).is_some_and(|timing| timing.completed_at.is_some())
     }
+}
+
+fn not_succeeded(task: &TaskRecord, index: usize) -> Verdict {
+    match task.command(index) {
+        Some(command) if command.status == CommandStatus::Success => {
+            Err(Illegal::Succeeded { task_id: task.task_id.clone(), index })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether values can be read back from wherever the record puts them.
+fn check_depth<'a>(values: impl IntoIterator<Item = &'a Value>) -> Verdict {
+    fn is_deep(value: &Value, left: usize) -> bool {
+        match value {
+            Value::Array(items) => left == 0 || items.iter().any(|item| is_deep(item, left - 1)),
+            Value::Object(fields) => {
+                left == 0 || fields.values().any(|field| is_deep(field, left - 1))
+            }
+            _ => false,
+        }
+    }
+    let deep = values.into_iter().any(|value| is_deep(value, DEEPEST));
+    if deep { Err(Illegal::TooDeep) } else { Ok(()) }
 }
 
 fn check_index(task: &TaskRecord, index: usize) -> Verdict {

@@ -188,6 +188,8 @@ pub struct InFlight {
     pub description: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_choice: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idempotent: bool,
     pub started_at: Timestamp,
     pub cookie: String,
     pub boot_id: String,

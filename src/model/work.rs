@@ -1,6 +1,8 @@
 //! What the events of the work do: tasks, the attempts under way, and the commands behind them.
 //! The rules have been checked: nothing here can fail.
 
+use std::sync::Arc;
+
 use super::{
     AttemptOutcome, CommandFinished, CommandRecord, CommandSkipped, CommandStarted, CommandStatus,
     CommandVerdict, Document, Extra, InFlight, PlannedTask, ProbeFinished, ResumeAction, TaskId,
@@ -16,8 +18,8 @@ impl Document {
             .map(|plan| {
                 let mut task = known
                     .swap_remove(&plan.task_id)
-                    .unwrap_or_else(|| TaskRecord::pending(plan.task_id.clone(), None));
-                task.planned_commands = Some(plan.commands);
+                    .unwrap_or_else(|| Arc::new(TaskRecord::pending(plan.task_id.clone(), None)));
+                Arc::make_mut(&mut task).planned_commands = Some(plan.commands);
                 (plan.task_id.clone(), task)
             })
             .collect();
@@ -29,9 +31,9 @@ impl Document {
         task.status = TaskStatus::InProgress;
         task.started_at.get_or_insert_with(|| at.clone());
         task.failed_at = None;
-        let index = self.next_command(task_id);
+        task.failure_context = None;
         let context = format!("{task_id} has started");
-        self.set_resume_point(task_id, index, ResumeAction::Retry, context);
+        self.place_resume_point(task_id, ResumeAction::Retry, context);
     }
 
     pub(super) fn settle(&mut self, task_id: &TaskId, status: TaskStatus) -> &mut TaskRecord {
@@ -41,29 +43,25 @@ impl Document {
     }
 
     pub(super) fn start_command(&mut self, started: &CommandStarted, seq: u64, at: &Timestamp) {
-        let index = started.command_index;
         for task_id in &started.task_ids {
-            self.task_mut(task_id).in_flight.push(InFlight {
+            let task = self.task_mut(task_id);
+            // Each task counts its own tries, whatever else the execution serves.
+            let tried = task.command(started.command_index).and_then(|command| command.attempts);
+            task.in_flight.push(InFlight {
                 seq,
                 task_ids: started.task_ids.clone(),
-                attempt: started.attempt,
-                command_index: index,
+                attempt: tried.unwrap_or(0).saturating_add(1),
+                command_index: started.command_index,
                 command: started.command.clone(),
                 description: started.description.clone(),
                 user_choice: started.user_choice.clone(),
+                idempotent: started.idempotent,
                 started_at: at.clone(),
                 cookie: started.cookie.clone(),
                 boot_id: started.boot_id.clone(),
                 extra: Extra::new(),
             });
-            let (action, end) = if started.idempotent {
-                (ResumeAction::Retry, "it may run again")
-            } else {
-                (ResumeAction::Choose, "how it ended is not recorded")
-            };
-            let context =
-                format!("command {} of {task_id} was running: {end}", index.saturating_add(1));
-            self.set_resume_point(task_id, index, action, context);
+            self.place_resume_point(task_id, ResumeAction::Choose, String::new());
         }
     }
 
@@ -78,22 +76,16 @@ impl Document {
                 continue;
             };
             let open = task.in_flight.remove(at);
-            let index = open.command_index;
-            let success = finished.status == CommandVerdict::Success;
+            let number = open.command_index.saturating_add(1);
             put_command(task, finished_record(finished, open));
-            let (next, action, context) = if success {
-                let context = format!("command {} of {task_id} succeeded", index.saturating_add(1));
-                (index.saturating_add(1), ResumeAction::Retry, context)
+            let (action, context) = if finished.status == CommandVerdict::Success {
+                (ResumeAction::Retry, format!("command {number} of {task_id} succeeded"))
             } else {
-                let action = finished.resume.unwrap_or(ResumeAction::Choose);
                 let why = finished.error.as_deref().unwrap_or("it failed");
-                (
-                    index,
-                    action,
-                    format!("command {} of {task_id} failed: {why}", index.saturating_add(1)),
-                )
+                let context = format!("command {number} of {task_id} failed: {why}");
+                (finished.resume.unwrap_or(ResumeAction::Choose), context)
             };
-            self.set_resume_point(task_id, next, action, context);
+            self.place_resume_point(task_id, action, context);
         }
     }
 
@@ -113,31 +105,49 @@ impl Document {
             ..before.unwrap_or_else(|| blank_command(at))
         };
         put_command(task, record);
-        let context =
-            format!("command {} of {task_id} was skipped", skipped.command_index.saturating_add(1));
-        self.set_resume_point(
-            task_id,
-            skipped.command_index.saturating_add(1),
-            ResumeAction::Retry,
-            context,
-        );
+        let number = skipped.command_index.saturating_add(1);
+        let context = format!("command {number} of {task_id} was skipped");
+        self.place_resume_point(task_id, ResumeAction::Retry, context);
     }
 
-    /// The first of the task's commands that neither succeeded nor was skipped.
-    pub(super) fn next_command(&self, task_id: &TaskId) -> usize {
-        let Some(task) = self.tasks.get(task_id) else { return 0 };
-        let done = |index: &usize| {
-            task.command(*index).is_some_and(|command| command.status != CommandStatus::Failed)
+    /// Says where a task goes on: at the first command under way, whose end nobody has recorded;
+    /// else at the first that neither succeeded nor was skipped, as `action` and `context` say.
+    pub(super) fn place_resume_point(
+        &mut self,
+        task_id: &TaskId,
+        action: ResumeAction,
+        context: String,
+    ) {
+        let task = self.task_mut(task_id);
+        let Some(open) = task.in_flight.iter().min_by_key(|open| open.command_index) else {
+            let index = next_command(task);
+            return self.set_resume_point(task_id, index, action, context);
         };
-        (0..task.commands().len()).take_while(done).count()
+        let (index, number) = (open.command_index, open.command_index.saturating_add(1));
+        let (action, end) = if open.idempotent {
+            (ResumeAction::Retry, "it may run again")
+        } else {
+            (ResumeAction::Choose, "how it ended is not recorded")
+        };
+        let context = format!("command {number} of {task_id} was running: {end}");
+        self.set_resume_point(task_id, index, action, context);
     }
 
     /// The record of a task that the rules have found in the plan.
     pub(super) fn task_mut(&mut self, task_id: &TaskId) -> &mut TaskRecord {
-        self.tasks
+        let task = self
+            .tasks
             .entry(task_id.clone())
-            .or_insert_with(|| TaskRecord::pending(task_id.clone(), None))
+            .or_insert_with(|| Arc::new(TaskRecord::pending(task_id.clone(), None)));
+        Arc::make_mut(task)
     }
+}
+
+fn next_command(task: &TaskRecord) -> usize {
+    let done = |index: &usize| {
+        task.command(*index).is_some_and(|command| command.status != CommandStatus::Failed)
+    };
+    (0..task.commands().len()).take_while(done).count()
 }
 
 fn finished_record(finished: &CommandFinished, open: InFlight) -> CommandRecord {

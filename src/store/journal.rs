@@ -32,20 +32,26 @@ impl Journal {
         Ok(Self::over(fs, id, path, file, Position::default()))
     }
 
-    /// The journal that ends at `end`. What is behind that goes; what is before it, though it may
-    /// have been written by one who died before syncing, is durable when this returns.
+    /// The journal that ends at `end`; what is behind that goes.
+    ///
+    /// `synced` is how many of its lines are known to be durable. Those beyond were written by one
+    /// who died, or gave up, without knowing: whether a later sync of that file would tell the truth
+    /// about them nobody can say, so they are copied to a fresh file.
     pub(super) fn open(
         fs: &Fs,
         id: &SessionId,
         path: &Path,
         end: Position,
+        synced: u64,
     ) -> Result<Self, StoreError> {
         let file = fs.open_write(path)?;
-        if file.stat()?.len > end.offset {
-            file.set_len(end.offset)?;
+        let mut journal = Self::over(fs, id, path, file, end);
+        if journal.end.seq > synced {
+            journal.renew()?;
+        } else if journal.file.stat()?.len > journal.end.offset {
+            journal.file.set_len(journal.end.offset)?;
         }
-        file.sync()?;
-        Ok(Self::over(fs, id, path, file, end))
+        Ok(journal)
     }
 
     fn over(fs: &Fs, id: &SessionId, path: &Path, file: File, end: Position) -> Self {
@@ -115,6 +121,8 @@ impl Journal {
             // The kernel may have dropped the pages it could not write and call the next sync a
             // success: this descriptor is not asked again.
             self.suspect = true;
+            // Best effort: what was not acknowledged should not be there after a restart.
+            let _ = self.file.set_len(self.end.offset);
             return Err(error.into());
         }
         self.end = Position { seq: last.seq, chain: Some(last.chain.clone()), offset: last.end };
@@ -133,8 +141,12 @@ impl Journal {
     fn reserve(&mut self, needed: u64) -> Result<(), StoreError> {
         if self.end.offset + needed + RESERVE / 2 > self.reserved {
             let bytes = needed + RESERVE;
-            self.file.reserve(self.end.offset, bytes)?;
-            self.reserved = self.end.offset + bytes;
+            match self.file.reserve(self.end.offset, bytes) {
+                Ok(()) => self.reserved = self.end.offset + bytes,
+                // This is what the space was kept for.
+                Err(error) if error.is_full() && self.end.offset + needed <= self.reserved => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }

@@ -108,32 +108,36 @@ impl Home {
         Ok(())
     }
 
-    /// Makes every directory that is not there yet, durably.
+    /// Makes every directory that is not there yet, and all of them durable: one that is there may
+    /// have been made by a process that died before it could see to that.
     pub(super) fn prepare(&self, fs: &Fs) -> Result<(), StoreError> {
-        create_all(fs, &self.0)?;
+        create_with_parents(fs, &self.0)?;
         for directory in self.directories() {
             create_if_absent(fs, &directory)?;
         }
-        Ok(())
+        fs.sync_dir(&self.0)?;
+        Ok(fs.sync_dir(&self.0.join("sessions"))?)
     }
 }
 
-/// Creates a directory and makes its name survive a power cut; one that is there is left alone.
-pub(super) fn create_if_absent(fs: &Fs, path: &Path) -> Result<(), StoreError> {
+/// Whether the directory was not there before.
+pub(super) fn create_if_absent(fs: &Fs, path: &Path) -> Result<bool, StoreError> {
     match fs.create_dir(path) {
-        Err(error) if error.already_exists() => return Ok(()),
-        created => created?,
+        Ok(()) => Ok(true),
+        Err(error) if error.already_exists() => Ok(false),
+        Err(error) => Err(error.into()),
     }
-    Ok(fs.sync_dir(path.parent().unwrap_or(Path::new("/")))?)
 }
 
-fn create_all(fs: &Fs, path: &Path) -> Result<(), StoreError> {
+fn create_with_parents(fs: &Fs, path: &Path) -> Result<(), StoreError> {
     let Some(parent) = path.parent() else { return Ok(()) };
-    if fs.stat(path)?.is_some() {
-        return Ok(());
+    if fs.stat(parent)?.is_none() {
+        create_with_parents(fs, parent)?;
     }
-    if !parent.as_os_str().is_empty() {
-        create_all(fs, parent)?;
+    let created = create_if_absent(fs, path)?;
+    match fs.sync_dir(parent) {
+        // Above a home that was made for us we may not be allowed to.
+        Err(error) if error.is_denied() && !created => Ok(()),
+        synced => Ok(synced?),
     }
-    create_if_absent(fs, path)
 }

@@ -31,6 +31,17 @@ pub enum LineError {
     Unknown(#[source] serde_json::Error),
 }
 
+impl LineError {
+    /// Whether an interrupted write could have left such a line. One whose chain fits was written
+    /// whole, whatever it says.
+    pub(super) fn may_be_unfinished(&self) -> bool {
+        match self {
+            Self::NoChain | Self::Broken => true,
+            Self::Unended | Self::Seq { .. } | Self::Time | Self::Unknown(_) => false,
+        }
+    }
+}
+
 /// Writes the line of an event, with its new line, to `buffer`; returns its chain.
 pub(super) fn encode(
     buffer: &mut Vec<u8>,

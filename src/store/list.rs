@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{Shelf, Store, StoreError, snapshot};
 use crate::{
@@ -25,7 +25,7 @@ pub struct Listing {
     pub more: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SessionSummary {
     pub id: SessionId,
     pub status: SessionStatus,
@@ -37,7 +37,7 @@ pub struct SessionSummary {
     pub path: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskCounts {
     pub completed: usize,
     pub failed: usize,
@@ -80,8 +80,6 @@ impl Store {
             }
             match self.summary(&id, &shelves) {
                 Ok(summary) => listing.sessions.push(summary),
-                // Reserved, and dead before its first event: no session yet.
-                Err(StoreError::Unknown(_)) => {}
                 Err(error) => listing.unreadable.push(Unreadable { id, error }),
             }
         }
@@ -91,10 +89,8 @@ impl Store {
     /// The session that `text` means: an id, the beginning of just one, or `latest`.
     pub fn resolve(&self, text: &str) -> Result<SessionId, StoreError> {
         if text == "latest" {
-            let mut newest = self.ids()?.into_iter().rev().map(|(id, _)| id);
-            return newest
-                .find(|id| !matches!(self.load(id), Err(StoreError::Unknown(_))))
-                .ok_or_else(|| StoreError::Empty(self.home.path().into()));
+            let newest = self.ids()?.pop_last().map(|(id, _)| id);
+            return newest.ok_or_else(|| StoreError::Empty(self.home.path().into()));
         }
         if !SessionId::is_prefix(text) {
             return Err(StoreError::NotAnId(text.into()));
@@ -123,10 +119,13 @@ impl Store {
             }
         }
         for (name, kind) in self.names(&self.home.records())? {
-            if let Ok(id) = name.parse()
-                && kind == EntryKind::Directory
+            let Ok(id) = name.parse() else { continue };
+            // A record that died before its first event is no session.
+            if kind == EntryKind::Directory
+                && !ids.contains_key(&id)
+                && !matches!(self.load(&id), Err(StoreError::Unknown(_)))
             {
-                ids.entry(id).or_default();
+                ids.insert(id, BTreeSet::new());
             }
         }
         Ok(ids)

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use super::{
-    Moment, Shelf, Store, StoreError,
+    Moment, Position, Shelf, Store, StoreError,
     journal::Journal,
     layout::create_if_absent,
     load::Loaded,
+    scan,
     snapshot::{self, Snapshots},
 };
 use crate::{
     disk::{self, Holder, Lock, LockError},
-    model::{Event, EventKind, Session, SessionId, Timestamp, VERSION},
+    model::{Event, EventKind, Illegal, Session, SessionId, Timestamp, VERSION},
 };
 
 const LOCK: &str = "lock";
@@ -48,13 +49,15 @@ impl Store {
         Session::check_beginning(&first).map_err(illegal)?;
         self.home.prepare(&self.fs)?;
         self.home.check(&self.fs)?;
-        match self.fs.create_dir(&self.home.record(id)) {
-            Err(error) if error.already_exists() => return Err(StoreError::Exists(id.clone())),
-            created => created?,
-        }
+        create_if_absent(&self.fs, &self.home.record(id))?;
         self.fs.sync_dir(&self.home.records())?;
         let lock = self.lock(id, pen)?;
-        self.begin(id, lock, first, now, None)
+        // The name may have been taken by one who died before its first event: that is no session.
+        match self.load(id) {
+            Err(StoreError::Unknown(_)) => self.begin(id, lock, first, now, None),
+            Err(error) => Err(error),
+            Ok(_) => Err(StoreError::Exists(id.clone())),
+        }
     }
 
     /// Takes over the record of an existing session, mending what a crash left undone.
@@ -69,18 +72,21 @@ impl Store {
         if self.fs.stat(&self.home.record(id))?.is_none() {
             // A document of someone else's making: look at it before anything is touched.
             self.load(id)?;
-            create_if_absent(&self.fs, &self.home.records())?;
-            create_if_absent(&self.fs, &self.home.record(id))?;
         }
+        self.home.prepare(&self.fs)?;
+        create_if_absent(&self.fs, &self.home.record(id))?;
+        self.fs.sync_dir(&self.home.records())?;
         let lock = self.lock(id, pen)?;
-        let loaded = self.load(id)?;
+        // Nothing is built on a document that the journal does not lead to.
+        let loaded = self.load_verified(id)?;
         self.put_copies_aside(id, &loaded)?;
         let Some(end) = loaded.journal.clone() else {
             return self.import(id, lock, &loaded, now);
         };
         self.put_bad_tail_aside(id, &loaded)?;
         let path = self.home.journal(id);
-        let journal = Journal::open(&self.fs, id, &path, end)?;
+        let journal = Journal::open(&self.fs, id, &path, end, loaded.snapshot_revision)?;
+        self.fs.sync_dir(&self.home.record(id))?;
         let mut recorder = Recorder {
             journal,
             snapshots: Snapshots::new(&self.fs, &self.home, id, loaded.shelf),
@@ -137,6 +143,10 @@ impl Store {
         let (event, bytes) = journal.draft_one(first, &not_before(earliest, &now.wall));
         let illegal = |source| StoreError::Illegal { id: id.clone(), source };
         let session = Session::begin(&event).map_err(illegal)?;
+        if scan(&bytes, Position::default()).is_err() {
+            // A document nested just as deeply as can be read is too deep inside of an event.
+            return Err(illegal(Illegal::TooDeep));
+        }
         journal.append(std::slice::from_ref(&event), &bytes)?;
         let mut recorder = Recorder {
             session,

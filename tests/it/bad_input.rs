@@ -4,6 +4,7 @@
 use std::{
     fs,
     os::unix::{
+        ffi::OsStrExt,
         fs::{PermissionsExt, symlink},
         process::CommandExt,
     },
@@ -53,6 +54,42 @@ fn a_path_is_not_an_id() {
 }
 
 #[test]
+fn arguments_that_are_not_text_are_no_reason_to_panic() {
+    let home = Home::new();
+    let odd = std::ffi::OsStr::from_bytes(b"\xff");
+    for arguments in [["--home", "status"], ["status", "--home"]] {
+        for json in [None, Some("--json")] {
+            let mut command = home.command(&[]);
+            command.args(json).arg(arguments[0]).arg(odd).arg(arguments[1]);
+            let output = Output::of(command.current_dir(home.path()));
+            assert_eq!(output.code, Some(2), "{}", output.stderr);
+        }
+    }
+    let odd_home = home.path().join(odd);
+    fs::create_dir_all(odd_home.join("sessions/active")).unwrap();
+    fs::set_permissions(&odd_home, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(odd_home.join(format!("sessions/active/{ID}.json")), "{").unwrap();
+    for shelf in ["sessions", "sessions/active"] {
+        fs::set_permissions(odd_home.join(shelf), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    for query in ["sessions", "status"] {
+        let mut command = home.command(&["--json", query, "--home"]);
+        assert_eq!(Output::of(command.arg(&odd_home)).code, Some(6));
+    }
+}
+
+#[test]
+fn with_json_a_usage_error_is_json_too() {
+    let output = Home::new().run(&["--json", "stats"]);
+    assert_eq!(output.code, Some(2));
+    let error: serde_json::Value = serde_json::from_str(&output.stderr).unwrap();
+    assert_eq!(error["error"]["message"], "unrecognized subcommand 'stats'");
+    let output = Home::new().run(&["--json", "--home", "/nonexistent", "status"]);
+    let error: serde_json::Value = serde_json::from_str(&output.stderr).unwrap();
+    assert_eq!(error["error"]["operation"], "status");
+}
+
+#[test]
 fn an_unknown_word_is_a_usage_error() {
     let home = Home::new();
     for arguments in
@@ -71,7 +108,7 @@ fn an_empty_document() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
       cause: it is empty
-    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
     ");
 }
 
@@ -84,7 +121,7 @@ fn a_document_that_is_null() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
       cause: it is not a session document: invalid type: null, expected struct Document at line 1 column 4
-    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
     ");
 }
 
@@ -99,7 +136,7 @@ fn a_document_that_is_not_utf_8() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
       cause: it is not UTF-8: byte 100 belongs to no character
-    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
     ");
 }
 
@@ -115,7 +152,7 @@ fn a_document_of_two_hundred_megabytes() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
       cause: it is 209715200 bytes long; the most a document may have is 134217728
-    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
     ");
 }
 
@@ -132,7 +169,7 @@ fn a_document_that_is_a_symbolic_link() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/completed/prov-20260202-143052-a7b3.json`
       cause: it is a symbolic link; a document must be a file of its own
-    hint: nothing was changed; `provision history prov-20260202-143052-a7b3` shows what its journal has
+    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
     ");
 }
 
@@ -245,7 +282,8 @@ fn unprivileged(home: &Home, binary: &Path, arguments: &[&str]) -> Command {
 
 /// A home inside the home, with one session, owned by whoever [`unprivileged`] is.
 fn unprivileged_home() -> (Home, PathBuf) {
-    let home = Home::new().damaged();
+    // Not in memory: programs may not be allowed to run from there.
+    let home = Home::in_temporary_directory().damaged();
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let inner = home.path().join("inner");
     fs::create_dir(&inner).unwrap();

@@ -53,7 +53,7 @@ struct Life {
 /// Starts the process and kills it `delay` after it has begun a `target` for the `nth` time.
 fn live(home: &Home, id: &SessionId, target: Step, nth: usize, delay: Duration) -> Life {
     let script = home.path().join("script.jsonl");
-    let arguments = ["-vv", "__script", "--session", id.as_str(), script.to_str().unwrap()];
+    let arguments = ["-v", "__script", "--session", id.as_str(), script.to_str().unwrap()];
     let mut child =
         home.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
@@ -161,9 +161,7 @@ fn killed_at_any_moment_it_loses_nothing_it_acknowledged() {
                 *kills.entry(life.died_in).or_default() += 1;
                 check(&home, &id, &told);
             }
-            // Dead before its first event was whole: its name stays reserved, nothing is lost.
-            let stillborn = life.killed && told.is_empty() && !home.journal(id.as_str()).exists();
-            if life.finished || stillborn {
+            if life.finished {
                 break;
             }
         }

@@ -131,3 +131,73 @@ fn the_machine_is_described_without_its_own_identifier() {
         assert!(id.trim().is_empty() || !journal.contains(id.trim()));
     }
 }
+
+/// A document in the first format: three commands, of which the third failed.
+fn third_command_failed() -> Value {
+    let mut document: Value = serde_json::from_str(MID_SESSION).unwrap();
+    let command = |text: &str, status: &str| json!({"command": text, "status": status, "executed_at": "2026-02-02T14:43:05Z"});
+    document["tasks"]["cursor"]["commands"] =
+        json!([command("one", "success"), command("two", "success"), command("three", "failed")]);
+    document["resume_point"]["command_index"] = json!(2);
+    document
+}
+
+#[test]
+fn what_succeeded_before_a_document_was_taken_over_is_not_run_again() {
+    let home = Home::new().with_document("active", ID, third_command_failed().to_string());
+    let output =
+        home.play([json!({"import": {}}), json!({"event": "task_started", "task_id": "cursor"})]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let saved = home.document("active", ID);
+    assert_eq!(saved["resume_point"]["task_id"], "cursor");
+    assert_eq!(saved["resume_point"]["command_index"], 2);
+    let texts: Vec<_> = saved["tasks"]["cursor"]["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|command| command["command"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+}
+
+#[test]
+fn a_decision_that_was_pending_stays_pending() {
+    let mut document: Value = serde_json::from_str(MID_SESSION).unwrap();
+    document["tasks"]["homebrew"]["status"] = json!("pending");
+    let home = Home::new().with_document("active", ID, document.to_string());
+    let started = json!({"event": "task_started", "task_id": "homebrew"});
+    let completed = json!({"event": "task_completed", "task_id": "homebrew"});
+    assert_eq!(home.play([json!({"import": {}})]).code, Some(0));
+    assert_eq!(home.document("active", ID)["resume_point"]["task_id"], "homebrew");
+    assert_eq!(home.play([json!({"import": {}}), started, completed]).code, Some(0));
+    let saved = home.document("active", ID);
+    assert_eq!(saved["resume_point"]["task_id"], "cursor");
+    assert_eq!(saved["resume_point"]["action"], "choose");
+    assert_eq!(saved["resume_points"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_home_with_a_single_document_grows_the_shelves_it_needs() {
+    let home = Home::new().with_document("active", ID, FRESH);
+    let failed = json!({"event": "session_failed", "error": "no"});
+    let output = home.play([json!({"import": {}}), failed]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(home.document_path("failed", ID).exists());
+}
+
+#[test]
+fn values_that_could_not_be_read_back_are_refused() {
+    let deep = |levels: usize| (0..levels).fold(json!(1), |value, _| json!([value]));
+    let home = Home::new();
+    let given = |levels| json!({"event": "user_data_given", "key": "k", "value": deep(levels)});
+    let output = home.play([json!({"create": {}}), given(64), given(65)]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.stderr.contains("nested more than 64 levels deep"), "{}", output.stderr);
+    assert_eq!(home.run(&["history", "--verify"]).code, Some(0));
+
+    let mut document: Value = serde_json::from_str(FRESH).unwrap();
+    document["their_own"] = deep(126);
+    let home = Home::new().with_document("active", ID, document.to_string());
+    assert_eq!(home.play([json!({"import": {}})]).code, Some(1));
+    assert_eq!(home.run(&["status"]).code, Some(0), "it is as it was");
+}

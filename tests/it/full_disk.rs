@@ -86,8 +86,8 @@ fn the_end_of_a_command_that_has_started_can_still_be_recorded() {
     let started = walk.iter().position(|step| step["event"] == "command_started").unwrap();
     let (before, after) = walk.split_at(started + 1);
     let mut finished = after[0].clone();
-    // More than there may be room for by chance.
-    finished["output_summary"] = json!("x".repeat(20_000));
+    // More than there may be room for by chance, and more than is left without asking for more.
+    finished["output_summary"] = json!("x".repeat(34_000));
     let steps = before.iter().cloned().chain([json!({"await_input": {}}), finished]);
     let script = home.script("script.jsonl", steps);
     let small_home = disk.0.join("home");

@@ -6,9 +6,9 @@ use std::{
     process::{Child, Stdio},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::harness::{Home, ID, Output};
+use crate::harness::{Home, ID, Output, walk_script};
 
 /// A process that holds the session until its standard input ends.
 fn holder(home: &Home, patience: &str) -> Child {
@@ -118,4 +118,28 @@ fn readers_need_no_lock() {
     }
     drop(first.stdin.take());
     first.wait().unwrap();
+}
+
+#[test]
+fn a_command_that_is_running_needs_no_decision_until_its_runner_is_gone() {
+    let home = Home::new();
+    let walk = walk_script();
+    let started = walk.iter().position(|step| step["event"] == "command_started").unwrap();
+    let steps = walk[..=started].iter().cloned().chain([json!({"await_input": {}})]);
+    home.script("hold.jsonl", steps);
+    let mut runner = holder(&home, "0s");
+    let mut told = BufReader::new(runner.stdout.take().unwrap()).lines();
+    for _ in 0..=started {
+        told.next().unwrap().unwrap();
+    }
+    let status = home.json(&["status"]);
+    assert_eq!(status["status"], "active");
+    assert_eq!(status["pending"], Value::Null);
+    assert_eq!(status["current"][0]["task_id"], "jq");
+    assert_eq!(status["next"], "command 1 of jq: it is running");
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    let status = home.json(&["status"]);
+    assert_eq!(status["status"], "possibly_stalled");
+    assert_eq!(status["pending"], "jq: command 1 of jq was running: how it ended is not recorded");
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Home, ID, walk_script};
 
@@ -137,4 +138,46 @@ fn numbers_at_their_limit_do_no_harm() {
     let output =
         home.play([json!({"import": {}}), json!({"event": "task_started", "task_id": "cursor"})]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
+}
+
+#[test]
+fn an_event_of_a_newer_program_is_refused_even_as_the_last_line() {
+    let home = unfinished().damaged();
+    let journal = fs::read_to_string(home.journal(ID)).unwrap();
+    let last = journal.lines().last().unwrap();
+    let chain = &last[last.len() - 66..last.len() - 2];
+    let sealed = r#"{"seq":21,"timestamp":"2099-02-02T14:30:52.007Z","event":"warped""#;
+    let mut sum = Sha256::new();
+    sum.update(chain);
+    sum.update(sealed);
+    let chain = agentic_provision::model::Digest::of(sum.finalize().into());
+    let line = format!("{sealed},\"chain\":\"{chain}\"}}\n");
+    fs::write(home.journal(ID), journal + &line).unwrap();
+    let before = fs::read(home.journal(ID)).unwrap();
+    for output in [home.run(&["status", ID]), home.play(walk_script())] {
+        assert_eq!(output.code, Some(6), "{}", output.stderr);
+        assert!(output.stderr.contains("line 21: it is not an event"), "{}", output.stderr);
+    }
+    assert_eq!(fs::read(home.journal(ID)).unwrap(), before);
+}
+
+#[test]
+fn nobody_goes_on_from_a_document_that_was_edited() {
+    let edits = [
+        ("\"status\": \"completed\"", "\"status\": \"pending\""),
+        ("\"revision\": 21", "\"revision\": 25"),
+    ];
+    for (from, to) in edits {
+        let home = Home::new().damaged();
+        assert_eq!(home.play(walk_script().into_iter().take(21)).code, Some(0));
+        let path = home.document_path("active", ID);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from));
+        fs::write(&path, text.replace(from, to)).unwrap();
+        let before = fs::read(home.journal(ID)).unwrap();
+        let output = home.play(walk_script());
+        assert_eq!(output.code, Some(6), "{to}: {}", output.stdout);
+        assert!(output.stderr.contains("one was edited"), "{}", output.stderr);
+        assert_eq!(fs::read(home.journal(ID)).unwrap(), before);
+    }
 }

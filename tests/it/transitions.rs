@@ -3,7 +3,8 @@
 use agentic_provision::{
     disk::{FaultyFs, Fs},
     model::{
-        CommandStatus, EventKind, Illegal, Phase, ResumeAction, Session, SessionStatus, TaskStatus,
+        CommandSkipped, CommandStatus, CommandVerdict, EventKind, Illegal, Phase, ResumeAction,
+        Session, SessionStatus, TaskStatus,
     },
     store::{self, Recorder, Store, StoreError},
 };
@@ -195,4 +196,106 @@ fn a_clock_that_is_set_back_reorders_nothing() {
     let kind = EventKind::ErrorRecorded { error: "the clock jumped".into() };
     let events = recorder.record(vec![kind], &moment(1)).unwrap();
     assert_eq!(events[0].timestamp, before);
+}
+
+/// A walk whose plan is approved and whose first two tasks have started.
+fn two_started() -> Recorder {
+    let mut recorder = walked(position(|kind| matches!(kind, EventKind::TaskStarted { .. })));
+    let kind = EventKind::TaskStarted { task_id: task("git") };
+    recorder.record(vec![kind], &moment(100_000)).unwrap();
+    recorder
+}
+
+fn start(recorder: &mut Recorder, tasks: &[&str], index: usize) -> u64 {
+    let Some(EventKind::CommandStarted(mut started)) =
+        long_walk().into_iter().find(|kind| matches!(kind, EventKind::CommandStarted(_)))
+    else {
+        panic!()
+    };
+    started.task_id = task(tasks[0]);
+    started.task_ids = tasks.iter().map(|name| task(name)).collect();
+    started.command_index = index;
+    let known = recorder.session().tasks[&started.task_id].command(index);
+    started.attempt = known.and_then(|command| command.attempts).unwrap_or(0) + 1;
+    let kind = EventKind::CommandStarted(started);
+    recorder.record(vec![kind], &moment(100_000)).unwrap()[0].seq
+}
+
+fn finish(recorder: &mut Recorder, name: &str, seq: u64, verdict: CommandVerdict) {
+    let Some(EventKind::CommandFinished(mut finished)) =
+        long_walk().into_iter().find(|kind| matches!(kind, EventKind::CommandFinished(_)))
+    else {
+        panic!()
+    };
+    finished.task_id = task(name);
+    finished.started_seq = seq;
+    finished.status = verdict;
+    let kind = EventKind::CommandFinished(finished);
+    recorder.record(vec![kind], &moment(100_000)).unwrap();
+}
+
+fn point(recorder: &Recorder, name: &str) -> (usize, ResumeAction) {
+    let point = recorder.session().resume_point_of(&task(name)).unwrap();
+    (point.command_index, point.action)
+}
+
+#[test]
+fn a_command_under_way_is_where_its_task_resumes() {
+    let mut recorder = two_started();
+    let first = start(&mut recorder, &["jq"], 0);
+    let second = start(&mut recorder, &["jq"], 1);
+    finish(&mut recorder, "jq", second, CommandVerdict::Success);
+    assert_eq!(point(&recorder, "jq"), (0, ResumeAction::Choose));
+    finish(&mut recorder, "jq", first, CommandVerdict::Failure);
+    assert_eq!(point(&recorder, "jq"), (0, ResumeAction::Choose));
+    let again = start(&mut recorder, &["jq"], 0);
+    finish(&mut recorder, "jq", again, CommandVerdict::Success);
+    assert_eq!(point(&recorder, "jq"), (2, ResumeAction::Retry));
+}
+
+#[test]
+fn a_command_that_succeeded_is_not_skipped_afterwards() {
+    let mut recorder = two_started();
+    let seq = start(&mut recorder, &["jq"], 0);
+    finish(&mut recorder, "jq", seq, CommandVerdict::Success);
+    let skip = EventKind::CommandSkipped(CommandSkipped {
+        task_id: task("jq"),
+        command_index: 0,
+        command: "install".into(),
+        description: None,
+        user_choice: None,
+        reason: "late".into(),
+    });
+    let illegal = refused(&mut recorder, skip);
+    assert_eq!(illegal.to_string(), "command 0 of task `jq` has already succeeded");
+}
+
+#[test]
+fn each_task_of_a_batch_counts_its_own_tries() {
+    let mut recorder = two_started();
+    for _ in 0..2 {
+        let seq = start(&mut recorder, &["git"], 0);
+        finish(&mut recorder, "git", seq, CommandVerdict::Failure);
+    }
+    let seq = start(&mut recorder, &["jq", "git"], 0);
+    finish(&mut recorder, "jq", seq, CommandVerdict::Success);
+    let tries = |name| {
+        let command = recorder.session().tasks[&task(name)].command(0).unwrap();
+        (command.status, command.attempts, command.retry_count)
+    };
+    assert_eq!(tries("jq"), (CommandStatus::Success, Some(1), Some(0)));
+    assert_eq!(tries("git"), (CommandStatus::Success, Some(3), Some(2)));
+}
+
+#[test]
+fn going_back_takes_back_what_was_completed() {
+    let mut recorder = walked(12);
+    assert_eq!(recorder.session().phase.current, Phase::PresentPlan);
+    let back = EventKind::PhaseReopened { phase: Phase::StackSelection, reason: "another".into() };
+    recorder.record(vec![back], &moment(100_000)).unwrap();
+    let session = recorder.session();
+    assert_eq!(session.phase.current, Phase::StackSelection);
+    let completed: Vec<_> = session.phase.history.iter().map(|entry| entry.phase).collect();
+    assert_eq!(completed, [Phase::SessionCheck]);
+    assert!(session.phase_artifacts.keys().eq(&[Phase::SessionCheck]));
 }

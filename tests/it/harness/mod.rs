@@ -22,7 +22,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use events::{Generator, created, long_walk, task, walk_script};
-pub use schema::{assert_document, assert_line};
+pub use schema::{assert_document, assert_line, document_problems, line_problems};
 
 pub const ID: &str = "prov-20260202-143052-a7b3";
 
@@ -44,6 +44,11 @@ impl Home {
     pub fn new() -> Self {
         let memory = Path::new("/dev/shm");
         Self::within(if memory.is_dir() { memory.into() } else { std::env::temp_dir() })
+    }
+
+    /// Where everyone may run programs.
+    pub fn in_temporary_directory() -> Self {
+        Self::within(std::env::temp_dir())
     }
 
     /// On a real disk.

@@ -17,18 +17,25 @@ fn validator(of: &str) -> Validator {
 }
 
 pub fn assert_document(bytes: &[u8]) {
-    check(&DOCUMENT, bytes);
+    assert_eq!(document_problems(bytes), Vec::<String>::new());
 }
 
 pub fn assert_line(bytes: &[u8]) {
-    check(&LINE, bytes);
+    assert_eq!(line_problems(bytes), Vec::<String>::new());
 }
 
-fn check(validator: &Validator, bytes: &[u8]) {
+pub fn document_problems(bytes: &[u8]) -> Vec<String> {
+    problems(&DOCUMENT, bytes)
+}
+
+pub fn line_problems(bytes: &[u8]) -> Vec<String> {
+    problems(&LINE, bytes)
+}
+
+fn problems(validator: &Validator, bytes: &[u8]) -> Vec<String> {
     let value: Value = serde_json::from_slice(bytes).unwrap();
-    let problems: Vec<_> = validator
-        .iter_errors(&value)
-        .map(|problem| format!("{problem} at {}", problem.instance_path()))
-        .collect();
-    assert!(problems.is_empty(), "{problems:#?} in {value:#}");
+    let problem = |problem: jsonschema::ValidationError<'_>| {
+        format!("{problem} at {} in {value:#}", problem.instance_path())
+    };
+    validator.iter_errors(&value).map(problem).collect()
 }

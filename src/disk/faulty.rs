@@ -2,15 +2,19 @@
 //!
 //! It keeps two states: what a process sees, and what a power cut would leave. Content becomes
 //! durable when the file is synced, names when their directory is, and nothing sooner: the most
-//! forgetful disk that keeps its word. And a file whose sync has failed is not written by later
-//! ones either, though they say so, as on the systems people have.
+//! forgetful disk that keeps its word. And as on the systems people have, what a failed sync could
+//! not write is not written by later ones either, though they say so.
 
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     io,
+    ops::Range,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rustix::io::Errno;
@@ -56,6 +60,8 @@ pub(super) struct FaultyFile {
     node: Node,
     /// Alive as long as the handle is: what a lock refers to.
     life: Arc<()>,
+    /// A sync of this handle has failed: it is never to be trusted again.
+    spoiled: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +83,16 @@ struct Content {
 
 #[derive(Debug)]
 enum Body {
-    File { seen: Vec<u8>, durable: Vec<u8>, unsyncable: bool },
-    Directory { seen: BTreeMap<OsString, Node>, durable: BTreeMap<OsString, Node> },
+    /// `dirty` is what was written and neither synced nor given up.
+    File {
+        seen: Vec<u8>,
+        durable: Vec<u8>,
+        dirty: Vec<Range<usize>>,
+    },
+    Directory {
+        seen: BTreeMap<OsString, Node>,
+        durable: BTreeMap<OsString, Node>,
+    },
 }
 
 impl FaultyFs {
@@ -128,7 +142,8 @@ impl FaultyFs {
     }
 
     fn handle(&self, node: Node) -> FaultyFile {
-        FaultyFile { world: Arc::clone(&self.world), node, life: Arc::new(()) }
+        let (world, life) = (Arc::clone(&self.world), Arc::new(()));
+        FaultyFile { world, node, life, spoiled: AtomicBool::new(false) }
     }
 
     pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
@@ -234,12 +249,8 @@ impl FaultyFile {
         }
         let half = world.cuts_writes_short() || dies;
         let taken = if half { bytes.len() / 2 } else { bytes.len() };
-        let content = world.bytes_mut(self.node)?;
         let start = usize::try_from(offset).map_err(io::Error::other)?;
-        if content.len() < start + taken {
-            content.resize(start + taken, 0);
-        }
-        content[start..start + taken].copy_from_slice(&bytes[..taken]);
+        world.nodes[self.node.0].write(start, &bytes[..taken])?;
         if dies { Err(down()) } else { Ok(taken) }
     }
 
@@ -274,11 +285,15 @@ impl FaultyFile {
         let dies = was_up && world.down;
         let content = &mut world.nodes[self.node.0];
         match &outcome {
+            Ok(()) if self.spoiled.load(Ordering::Relaxed) => {}
             Ok(()) => content.sync(Share::All),
             Err(_) if dies => content.sync(Share::Half),
             // An interrupted sync may be tried again; after any other failure the system has
             // given up on what it could not write.
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => content.give_up(),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                content.give_up();
+                self.spoiled.store(true, Ordering::Relaxed);
+            }
             Err(_) => {}
         }
         outcome
@@ -418,7 +433,7 @@ enum Share {
 
 impl Content {
     fn file() -> Self {
-        let body = Body::File { seen: Vec::new(), durable: Vec::new(), unsyncable: false };
+        let body = Body::File { seen: Vec::new(), durable: Vec::new(), dirty: Vec::new() };
         Self { body, lock: Weak::new() }
     }
 
@@ -434,29 +449,47 @@ impl Content {
         }
     }
 
+    fn write(&mut self, start: usize, bytes: &[u8]) -> io::Result<()> {
+        let Body::File { seen, dirty, .. } = &mut self.body else {
+            return Err(Errno::ISDIR.into());
+        };
+        let end = start + bytes.len();
+        if seen.len() < end {
+            seen.resize(end, 0);
+        }
+        seen[start..end].copy_from_slice(bytes);
+        dirty.push(start..end);
+        Ok(())
+    }
+
     fn sync(&mut self, share: Share) {
         match &mut self.body {
-            Body::File { unsyncable: true, .. } => {}
-            Body::File { seen, durable, .. } if share == Share::Half => {
-                let kept = usize::midpoint(durable.len().min(seen.len()), seen.len());
-                *durable = seen[..kept].to_vec();
+            Body::File { seen, durable, dirty } => {
+                let kept = match share {
+                    Share::All => seen.len(),
+                    Share::Half => usize::midpoint(durable.len().min(seen.len()), seen.len()),
+                };
+                durable.resize(kept, 0);
+                for range in dirty.drain(..) {
+                    let range = range.start.min(kept)..range.end.min(kept);
+                    durable[range.clone()].copy_from_slice(&seen[range]);
+                }
             }
-            Body::File { seen, durable, .. } => durable.clone_from(seen),
             Body::Directory { seen, durable } => durable.clone_from(seen),
         }
     }
 
     fn give_up(&mut self) {
-        if let Body::File { unsyncable, .. } = &mut self.body {
-            *unsyncable = true;
+        if let Body::File { dirty, .. } = &mut self.body {
+            dirty.clear();
         }
     }
 
     fn forget_unsynced(&mut self) {
         match &mut self.body {
-            Body::File { seen, durable, unsyncable } => {
+            Body::File { seen, durable, dirty } => {
                 seen.clone_from(durable);
-                *unsyncable = false;
+                dirty.clear();
             }
             Body::Directory { seen, durable } => seen.clone_from(durable),
         }

@@ -47,11 +47,21 @@ fn at(event: usize) -> Moment {
 fn walk_until_it_fails(fs: &FaultyFs, walk: &[EventKind]) -> Vec<Event> {
     let mut acknowledged = Vec::new();
     let Ok(store) = open(fs) else { return acknowledged };
-    let Ok((mut recorder, first)) = store.create(&id(), &pen(), walk[0].clone(), &at(0)) else {
+    let Ok((recorder, first)) = store.create(&id(), &pen(), walk[0].clone(), &at(0)) else {
         return acknowledged;
     };
     acknowledged.push(first);
-    let mut next = 1;
+    record_until_it_fails(recorder, walk, &mut acknowledged);
+    acknowledged
+}
+
+/// Goes on with the walk where the session stands.
+fn record_until_it_fails(
+    mut recorder: Recorder,
+    walk: &[EventKind],
+    acknowledged: &mut Vec<Event>,
+) {
+    let mut next = usize::try_from(recorder.session().revision()).unwrap();
     while next < walk.len() {
         // Pairs now and then, to have two events behind one sync.
         let count = if next % 5 == 0 { 2 } else { 1 };
@@ -59,13 +69,12 @@ fn walk_until_it_fails(fs: &FaultyFs, walk: &[EventKind]) -> Vec<Event> {
         let recorded = recorder
             .record(kinds.clone(), &at(next))
             .or_else(|_| recorder.record(kinds, &at(next)));
-        let Ok(events) = recorded else { return acknowledged };
+        let Ok(events) = recorded else { return };
         next += events.len();
         acknowledged.extend(events);
         assert_eq!(recorder.session().revision(), next as u64);
     }
     let _ = recorder.close();
-    acknowledged
 }
 
 fn finish(store: &Store, walk: &[EventKind]) {
@@ -163,4 +172,76 @@ fn what_a_short_write_left_is_not_in_the_way_of_the_next_event() {
     let (loaded, scan) = store.verify(&id()).unwrap();
     assert_eq!(loaded.notes, []);
     assert_eq!(scan.unwrap().end.seq, 2);
+}
+
+/// The process that mends what a crash left is struck itself, at each of its operations.
+#[test]
+fn a_fault_while_mending_a_crash_loses_nothing_either() {
+    let walk = long_walk();
+    let crashed = |at| {
+        let fs = FaultyFs::new();
+        fs.arm(Fault { at, kind: FaultKind::Crash, lasting: Lasting::Once });
+        let acknowledged = walk_until_it_fails(&fs, &walk);
+        fs.restart();
+        (fs, acknowledged)
+    };
+    let lines = |fs: &FaultyFs| {
+        let scan = open(fs).unwrap().journal(&id()).ok().flatten();
+        scan.map_or(0, |scan| scan.events.len())
+    };
+    // Crashes that left a line which was written and not synced, and some that left half a line.
+    let unsynced = (20..200).find(|at| crashed(*at).1.len() < lines(&crashed(*at).0)).unwrap();
+    let mut points = 0;
+    for first in unsynced - 1..=unsynced + 1 {
+        for (kind, lasting) in kinds() {
+            for operation in 0..80 {
+                for after in afterwards(kind) {
+                    let (fs, mut acknowledged) = crashed(first);
+                    let fault = Fault { at: operation, kind, lasting };
+                    fs.arm(fault);
+                    let opened = open(&fs).and_then(|store| {
+                        let recorder = store.open_record(&id(), &pen(), &at(90))?;
+                        Ok((recorder, store.journal(&id())?))
+                    });
+                    if let Ok((recorder, Some(scan))) = opened {
+                        acknowledged = scan.events;
+                        record_until_it_fails(recorder, &walk, &mut acknowledged);
+                    }
+                    points += 1;
+                    after(&fs);
+                    check(&fs, &walk, &acknowledged, fault);
+                }
+            }
+        }
+    }
+    println!("fault sweep: {points} points in the process that mends a crash");
+}
+
+/// A sync fails, the same process copies the journal to a fresh file and dies on the way.
+#[test]
+fn a_crash_while_recovering_from_a_failed_sync_loses_nothing_either() {
+    let walk = long_walk();
+    let mut copied = 0;
+    for (sync, crash) in (0..6).flat_map(|sync| (0..16).map(move |crash| (sync, crash))) {
+        let fs = FaultyFs::new();
+        let store = open(&fs).unwrap();
+        let (mut recorder, first) = store.create(&id(), &pen(), walk[0].clone(), &at(0)).unwrap();
+        fs.arm(Fault { at: sync, kind: FaultKind::Fails(Errno::IO), lasting: Lasting::Once });
+        if recorder.record(vec![walk[1].clone()], &at(1)).is_ok() {
+            continue;
+        }
+        fs.arm(Fault { at: crash, kind: FaultKind::Crash, lasting: Lasting::Once });
+        let _ = recorder.record(vec![walk[1].clone()], &at(1));
+        copied += u32::from(fs.is_down() && crash > 5);
+        drop(recorder);
+        fs.restart();
+        let mut acknowledged = vec![first];
+        let recorder = store.open_record(&id(), &pen(), &at(2)).unwrap();
+        acknowledged.extend(store.journal(&id()).unwrap().unwrap().events.into_iter().skip(1));
+        record_until_it_fails(recorder, &walk, &mut acknowledged);
+        fs.lose_power();
+        let fault = Fault { at: crash, kind: FaultKind::Crash, lasting: Lasting::Once };
+        check(&fs, &walk, &acknowledged, fault);
+    }
+    assert!(copied > 0, "no crash hit the copying");
 }

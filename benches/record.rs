@@ -19,7 +19,10 @@ use std::{
 use agentic_provision::{
     disk::{Fs, Holder},
     engine::Clock,
-    model::{Agent, Arch, EventKind, Extra, Machine, SessionCreated, SessionId, VERSION},
+    model::{
+        Agent, Arch, EventKind, Extra, Machine, Phase, PlannedTask, SessionCreated, SessionId,
+        VERSION,
+    },
     store::{Home, Pen, Store},
 };
 
@@ -34,6 +37,8 @@ fn main() {
     }
     let home = tempfile::tempdir_in(memory).unwrap();
     loading_a_long_session(home.path());
+    let home = tempfile::tempdir_in(memory).unwrap();
+    recording_in_a_large_session(home.path());
 }
 
 fn row(what: &str, time: Duration, ratio: &str) {
@@ -136,6 +141,60 @@ fn loading_a_long_session(place: &Path) {
         start.elapsed()
     });
     row("load a session of 10,000 events", load, &ratio(load, journal, "verify"));
+}
+
+/// Whether a session of many tasks costs more per event than a small one; in memory, where there
+/// is no sync to hide it.
+fn recording_in_a_large_session(place: &Path) {
+    const COUNT: u32 = 1000;
+    let clock = Clock::system();
+    let mut baseline = [Duration::ZERO; 2];
+    for (run, tasks) in [10, 10_000].into_iter().enumerate() {
+        let store = store(&place.join(format!("home-{tasks}")));
+        let id = session_id(0);
+        let (mut recorder, _) = store.create(&id, &pen(), created(&id), &clock.now()).unwrap();
+        recorder.record(planned(tasks), &clock.now()).unwrap();
+        for (column, batch) in [1, 2].into_iter().enumerate() {
+            let time = best(5, || {
+                let start = Instant::now();
+                for _ in 0..COUNT / batch {
+                    let kinds = (0..batch).map(|_| remark()).collect();
+                    black_box(recorder.record(kinds, &clock.now()).unwrap());
+                }
+                start.elapsed() / COUNT
+            });
+            let what = format!("one event, {batch} to a sync, among {tasks} tasks");
+            if run == 0 {
+                baseline[column] = time;
+                row(&what, time, "");
+            } else {
+                row(&what, time, &ratio(time, baseline[column], "among 10"));
+            }
+        }
+    }
+}
+
+/// The events of a walk up to a presented plan of `tasks` tasks.
+fn planned(tasks: usize) -> Vec<EventKind> {
+    let done = |phase| EventKind::PhaseCompleted {
+        phase,
+        evidence: Extra::new(),
+        outputs: Extra::new(),
+        commands_executed: Vec::new(),
+    };
+    let task =
+        |number| PlannedTask { task_id: format!("task-{number}").parse().unwrap(), commands: 1 };
+    vec![
+        done(Phase::SessionCheck),
+        done(Phase::StackSelection),
+        done(Phase::GatherRequirements),
+        EventKind::PlanPresented {
+            digest: "d".repeat(64).parse().unwrap(),
+            categories: Vec::new(),
+            tasks: (0..tasks).map(task).collect(),
+            manifest_digests: indexmap::IndexMap::new(),
+        },
+    ]
 }
 
 fn store(home: &Path) -> Store {

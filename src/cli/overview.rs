@@ -11,7 +11,11 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     }
     let listing = settings.store()?.list(Some(NEWEST))?;
     let mut text = face::session_table(&listing);
-    text.push_str("\n`provision status ID` says where a session stands, `provision history ID` what happened in it.\n");
+    text.push_str(
+        "\nprovision status ID    where a session stands, and what comes next\n\
+         provision history ID   what happened in it\n\
+         provision --help       everything else\n",
+    );
     output::data(&text)?;
     sessions::complain(&listing)
 }

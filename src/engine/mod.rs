@@ -5,7 +5,7 @@ mod machine;
 mod script;
 
 pub use crate::{
-    flow::Context,
+    flow::{Context, State},
     store::{Listing, SessionSummary},
 };
 pub use clock::Clock;

@@ -5,7 +5,10 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{plural, visible};
-use crate::engine::{Listing, SessionSummary};
+use crate::{
+    engine::{Listing, SessionSummary},
+    model::SessionStatus,
+};
 
 /// One line for each session, newest first.
 pub fn session_table(listing: &Listing) -> String {
@@ -16,10 +19,9 @@ pub fn session_table(listing: &Listing) -> String {
     for session in &listing.sessions {
         let _ = writeln!(
             text,
-            "{}  {:<11}  {:<19}  {}  {}",
+            "{}  {:<11}  {:.16}  {}",
             session.id,
             session.status.name(),
-            session.phase,
             session.updated_at.readable(),
             details(session)
         );
@@ -32,7 +34,7 @@ pub fn session_table(listing: &Listing) -> String {
 
 fn details(session: &SessionSummary) -> String {
     let tasks = &session.tasks;
-    let profile = session.profile.as_deref().map_or_else(|| "-".into(), visible);
+    let profile = session.profile.as_deref().map_or_else(|| "no profile yet".into(), visible);
     let counts = [
         (tasks.completed, "done"),
         (tasks.failed, "failed"),
@@ -44,7 +46,12 @@ fn details(session: &SessionSummary) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    if counts.is_empty() { profile.into() } else { format!("{profile}: {}", counts.join(", ")) }
+    let place = match session.status {
+        SessionStatus::Completed => String::new(),
+        _ => format!("{}, ", session.phase),
+    };
+    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    format!("{place}{profile}{counts}")
 }
 
 pub fn sessions_json(listing: &Listing) -> Value {

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use super::{plural, visible};
-use crate::{engine::Context, model::Phase};
+use crate::{
+    engine::{Context, State},
+    model::Phase,
+};
 
 pub fn status_text(context: &Context) -> String {
     let mut text = String::new();
@@ -24,7 +27,8 @@ pub fn status_text(context: &Context) -> String {
     line("updated", &context.timing.updated_at.readable());
     for current in &context.current {
         let command = visible(&current.command);
-        line("running", &format!("{}: {command}", current.task_id));
+        let name = if context.status == State::Active { "running" } else { "last ran" };
+        line(name, &format!("{}: {command}", current.task_id));
     }
     for failed in &context.failed {
         let what = failed.command.as_deref().map_or("".into(), visible);

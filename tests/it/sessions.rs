@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::json;
 
-use crate::harness::{Home, ID, long_walk, walk_script};
+use crate::harness::{Home, ID, Output, long_walk, walk_script};
 
 fn record(home: &Home, id: &str) {
     let script = home.script("script.jsonl", [json!({"create": {}})]);
@@ -111,4 +111,28 @@ fn everything_in_the_store_is_private_whatever_the_umask() {
         }
         assert!(files >= 3);
     }
+}
+
+#[test]
+fn the_program_alone_shows_what_there_is_and_what_to_ask() {
+    let home = Home::new();
+    let sessions = [(ID, 99), ("prov-20260303-000000-0000", 1), ("prov-20260304-000000-0000", 9)];
+    for (id, length) in sessions {
+        let script = home.script("script.jsonl", walk_script().into_iter().take(length));
+        let mut command = home.command(&["__script", "--session", id, script.to_str().unwrap()]);
+        command.env("AGENTIC_PROVISION_CLOCK", "2026-03-04T05:06:07Z");
+        assert_eq!(Output::of(&mut command).code, Some(0));
+    }
+    insta::assert_snapshot!(home.run(&[]).snapshot(&home), @r"
+    exit 0
+    --- stdout
+    prov-20260304-000000-0000  paused       2026-03-04 05:06  gather_requirements, essentials
+    prov-20260303-000000-0000  in_progress  2026-03-04 05:06  session_check, no profile yet
+    prov-20260202-143052-a7b3  completed    2026-03-04 05:06  essentials: 2 done, 2 skipped
+
+    provision status ID    where a session stands, and what comes next
+    provision history ID   what happened in it
+    provision --help       everything else
+    --- stderr
+    ");
 }

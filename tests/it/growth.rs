@@ -6,7 +6,6 @@ use std::{
     io::{BufRead, BufReader},
     os::unix::fs::MetadataExt,
     path::Path,
-    process::Stdio,
 };
 
 use agentic_provision::{
@@ -126,13 +125,7 @@ fn after_a_kill_a_load_reads_no_more_than_snapshot_and_tail() {
     // Long enough for the document to be due.
     steps.insert(6_000, json!({"sleep_ms": 900}));
     steps.push(json!({"await_input": {}}));
-    let script = home.script("script.jsonl", steps);
-    let mut child = home
-        .command(&["__script", "--session", ID, script.to_str().unwrap()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = home.start(steps);
     let told = BufReader::new(child.stdout.take().unwrap()).lines().take(EVENTS).count();
     assert_eq!(told, EVENTS);
     child.kill().unwrap();

@@ -90,9 +90,7 @@ fn following_shows_events_as_they_come_and_ends_with_the_run() {
     let all = walk_script().len();
     let walk = walk_script();
     let middle = [json!({"await_input": {}})];
-    let script = home.script("s.jsonl", walk[..5].iter().chain(&middle).chain(&walk[5..]).cloned());
-    let mut command = home.command(&["__script", "--session", ID, script.to_str().unwrap()]);
-    let mut recorder = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut recorder = home.start(walk[..5].iter().chain(&middle).chain(&walk[5..]).cloned());
     let mut told = BufReader::new(recorder.stdout.take().unwrap()).lines();
     for _ in 0..5 {
         told.next().unwrap().unwrap();

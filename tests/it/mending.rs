@@ -4,7 +4,6 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    process::Stdio,
 };
 
 use serde_json::json;
@@ -37,13 +36,7 @@ fn an_unfinished_line_is_cut_off_by_the_next_writer() {
 
     // The next writer dies, too, before it could tidy up.
     let steps = walk_script().into_iter().take(22).chain([json!({"await_input": {}})]);
-    let script = home.script("script.jsonl", steps);
-    let mut child = home
-        .command(&["__script", "--session", ID, script.to_str().unwrap()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = home.start(steps);
     assert_eq!(BufReader::new(child.stdout.take().unwrap()).lines().take(22).count(), 22);
     child.kill().unwrap();
     child.wait().unwrap();

@@ -131,6 +131,13 @@ impl Home {
         path
     }
 
+    /// Starts to record `steps` in session [`ID`]; its input and output are ours.
+    pub fn start(&self, steps: impl IntoIterator<Item = Value>) -> Child {
+        let script = self.script("script.jsonl", steps);
+        let mut command = self.command(&["__script", "--session", ID, script.to_str().unwrap()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
     /// Records `steps` in session [`ID`].
     pub fn play(&self, steps: impl IntoIterator<Item = Value>) -> Output {
         let script = self.script("script.jsonl", steps);

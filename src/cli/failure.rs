@@ -217,7 +217,8 @@ fn hint_for(error: &StoreError) -> Option<String> {
         StoreError::Disk(error) if error.is_denied() => {
             "check who owns it, or name another directory with --home DIR".into()
         }
-        StoreError::Empty(_) | StoreError::Illegal { .. } | StoreError::Disk(_) => return None,
+        StoreError::Empty(_) => "sessions that are kept elsewhere are found with --home DIR".into(),
+        StoreError::Illegal { .. } | StoreError::Disk(_) => return None,
     };
     Some(hint)
 }

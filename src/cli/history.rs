@@ -115,7 +115,7 @@ fn complain(tail: &Tail) {
                 "line {line} was never finished and is ignored ({bytes} bytes)"
             ));
         }
-        Tail::Bad { line, error, .. } => {
+        Tail::Bad { line, error } => {
             output::warning(&format!("line {line} is damaged and left out: {error}"));
         }
     }

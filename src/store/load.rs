@@ -34,7 +34,8 @@ pub struct Loaded {
     pub(super) journal: Option<Position>,
     /// The revision of the document itself, before the journal's tail was applied.
     pub(super) snapshot_revision: u64,
-    pub(super) bad_tail: Option<usize>,
+    /// Whether a damaged last line stands behind that.
+    pub(super) bad_tail: bool,
 }
 
 /// Something a person should know about a record that loads all the same.
@@ -104,7 +105,7 @@ impl Store {
     pub fn verify(&self, id: &SessionId) -> Result<(Loaded, Option<Scan>), StoreError> {
         let loaded = self.load(id);
         let scan = self.journal(id)?;
-        if let Some(Scan { tail: Tail::Bad { line, error, .. }, .. }) = scan {
+        if let Some(Scan { tail: Tail::Bad { line, error }, .. }) = scan {
             return Err(self.damaged(id, JournalError::Line { line, source: error }));
         }
         // The first bad line says more than what a load makes of it.
@@ -171,7 +172,7 @@ impl Store {
             copies: Vec::new(),
             journal: Some(scanned.end),
             snapshot_revision: 0,
-            bad_tail: None,
+            bad_tail: false,
         };
         loaded.judge_tail(scanned.tail);
         Ok(loaded)
@@ -194,7 +195,7 @@ impl Store {
             copies: Vec::new(),
             journal: None,
             snapshot_revision: revision,
-            bad_tail: None,
+            bad_tail: false,
         };
         let Some(journal) = journal else {
             return match revision {
@@ -304,9 +305,9 @@ impl Loaded {
         match tail {
             Tail::Whole => {}
             Tail::Torn { line, bytes } => self.notes.push(Note::TornTail { line, bytes }),
-            Tail::Bad { line, bytes, error } => {
+            Tail::Bad { line, error } => {
                 self.notes.push(Note::BadTail { line, why: error.to_string() });
-                self.bad_tail = Some(bytes);
+                self.bad_tail = true;
             }
         }
     }

@@ -35,8 +35,8 @@ pub struct Moment {
 /// The sessions of one home.
 #[derive(Clone, Debug)]
 pub struct Store {
-    pub(crate) fs: Fs,
-    pub(crate) home: Home,
+    fs: Fs,
+    home: Home,
 }
 
 impl Store {

@@ -187,7 +187,7 @@ impl Store {
     }
 
     fn put_bad_tail_aside(&self, id: &SessionId, loaded: &Loaded) -> Result<(), StoreError> {
-        let (Some(_), Some(end)) = (loaded.bad_tail, &loaded.journal) else { return Ok(()) };
+        let Some(end) = loaded.journal.as_ref().filter(|_| loaded.bad_tail) else { return Ok(()) };
         let bytes = self.fs.open_read(&self.home.journal(id))?.read_from(end.offset)?;
         let aside = self.free_place_aside(id, "journal-tail")?;
         Ok(disk::save(&self.fs, &aside, &bytes, None)?)

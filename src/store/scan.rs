@@ -26,7 +26,6 @@ pub enum Tail {
     /// A last line that is there and wrong.
     Bad {
         line: u64,
-        bytes: usize,
         error: LineError,
     },
 }
@@ -61,7 +60,7 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
             }
             Err(_) if begins_whole(line, &end) => return Err((number, LineError::Unended)),
             Err(error) if after.is_empty() && error.may_be_unfinished() => {
-                let tail = Tail::Bad { line: number, bytes: length + 1, error };
+                let tail = Tail::Bad { line: number, error };
                 let raw = bytes[..bytes.len() - rest.len()].to_vec();
                 return Ok(Scan { events, raw, end, tail });
             }

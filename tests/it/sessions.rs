@@ -30,6 +30,7 @@ fn a_home_that_is_not_there_has_no_sessions_and_is_not_made() {
     --- stdout
     --- stderr
     error: there are no sessions yet in `[HOME]/nothing`
+    hint: sessions that are kept elsewhere are found with --home DIR
     ");
 }
 

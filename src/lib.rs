@@ -2,11 +2,12 @@
 //! record that survives anything.
 //!
 //! The rooms stand in layers, and each knows only those below it: `model`, `disk` and `os` at the
-//! bottom, `flow` and `store` on them, `engine` above, `face` over that, and `cli` on top.
+//! bottom, `flow`, `store` and `exec` on them, `engine` above, `face` over that, and `cli` on top.
 
 pub mod cli;
 pub mod disk;
 pub mod engine;
+pub mod exec;
 pub mod face;
 pub mod flow;
 pub mod model;

@@ -4,15 +4,15 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::model::SessionId;
+use crate::model::{SessionId, TaskId};
 
 #[derive(Debug, Parser)]
 #[command(
     name = "provision",
     version,
     about = "Sets up a machine with you, and keeps a record that survives anything",
-    after_help = "Exit codes: 0 done, 1 internal error, 2 usage, 5 locked, 6 record damaged, \
-                  9 store not usable"
+    after_help = "Exit codes: 0 done, 1 internal error, 2 usage, 3 session failed, 4 paused or a \
+                  decision is needed, 5 locked, 6 record damaged, 8 invalid plan, 9 store not usable"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -32,6 +32,9 @@ pub(super) struct Global {
     /// How long to wait for a session that another process is working on
     #[arg(long, global = true, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub lock_timeout: Duration,
+    /// Say only what went wrong
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
     /// Say on stderr, step by step, what is done to the record
     #[arg(short, long, global = true)]
     pub verbose: bool,
@@ -41,6 +44,10 @@ impl Command {
     /// What an error says was being done.
     pub(super) fn operation(&self) -> &'static str {
         match self {
+            Self::Apply { .. } => "apply",
+            Self::Resume { .. } => "resume",
+            Self::Pause { .. } => "pause",
+            Self::Logs { .. } => "logs",
             Self::Sessions { .. } => "sessions",
             Self::Status { .. } => "status",
             Self::History(_) => "history",
@@ -52,6 +59,46 @@ impl Command {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Run a plan file as a new session
+    Apply {
+        /// The plan, as `provision schema plan` describes it
+        plan: PathBuf,
+        #[command(flatten)]
+        run: RunArgs,
+    },
+    /// Go on with a session at the exact command where it stopped
+    Resume {
+        /// A session id, the beginning of one, or `latest` [default: the newest that is unfinished]
+        session: Option<String>,
+        /// Try tasks that failed again: the default
+        #[arg(long, conflicts_with = "skip")]
+        retry: bool,
+        /// Pass by tasks that failed, and those that need them
+        #[arg(long)]
+        skip: bool,
+        #[command(flatten)]
+        run: RunArgs,
+    },
+    /// Ask a session to pause when its command is done
+    Pause {
+        /// A session id, the beginning of one, or `latest`
+        #[arg(default_value = "latest")]
+        session: String,
+        /// Why, for whoever resumes it
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Show what the commands of a session wrote
+    Logs {
+        /// A session id, the beginning of one, or `latest`
+        #[arg(default_value = "latest")]
+        session: String,
+        /// Only the commands of this task
+        task: Option<TaskId>,
+        /// The bytes as they were, and nothing else: they may order a terminal about
+        #[arg(long)]
+        raw: bool,
+    },
     /// List sessions, newest first
     Sessions {
         /// Every session, not only the newest 50
@@ -79,6 +126,36 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, clap::Args)]
+pub(super) struct RunArgs {
+    /// Approve the plan, whatever it is
+    #[arg(long, conflicts_with = "approve")]
+    pub yes: bool,
+    /// Approve the plan if this is its digest
+    #[arg(long, value_name = "DIGEST")]
+    pub approve: Option<String>,
+    /// Go on with what does not depend on a task that failed
+    #[arg(long)]
+    pub keep_going: bool,
+    /// What to do about a command that nobody knows the end of
+    #[arg(long, value_name = "WHAT")]
+    pub interrupted: Option<InterruptedArg>,
+    /// A value for the plan's commands; never a secret
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub data: Vec<(String, String)>,
+    /// Values and secrets for the plan's commands, as a JSON object; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub data_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum InterruptedArg {
+    /// Run it again
+    Retry,
+    /// Pass its task by
+    Skip,
+}
+
+#[derive(Debug, clap::Args)]
 pub(super) struct HistoryArgs {
     /// A session id, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
@@ -97,6 +174,13 @@ pub(super) enum SchemaOf {
     Session,
     /// One line of a session's journal
     Event,
+    /// A plan file
+    Plan,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// `5s`, `2min`; a bare number is seconds.

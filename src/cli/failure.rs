@@ -9,8 +9,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    engine::ScriptError,
-    model::{SessionId, Timestamp},
+    engine::{RunError, ScriptError},
+    model::{SessionId, TaskId, Timestamp},
     store::StoreError,
 };
 
@@ -19,8 +19,10 @@ use crate::{
 pub(super) enum Kind {
     Internal,
     Usage,
+    Undecided,
     Locked,
     Damaged,
+    InvalidPlan,
     StoreUnusable,
 }
 
@@ -29,8 +31,10 @@ impl Kind {
         match self {
             Self::Internal => 1,
             Self::Usage => 2,
+            Self::Undecided => 4,
             Self::Locked => 5,
             Self::Damaged => 6,
+            Self::InvalidPlan => 8,
             Self::StoreUnusable => 9,
         }
     }
@@ -39,8 +43,10 @@ impl Kind {
         match self {
             Self::Internal => "internal",
             Self::Usage => "usage",
+            Self::Undecided => "decision_needed",
             Self::Locked => "locked",
             Self::Damaged => "record_damaged",
+            Self::InvalidPlan => "invalid_plan",
             Self::StoreUnusable => "store_unusable",
         }
     }
@@ -55,7 +61,7 @@ pub(super) struct Failure {
     /// Whoever read our output has seen enough: no failure at all.
     pub reader_is_gone: bool,
     file: Option<PathBuf>,
-    session: Option<SessionId>,
+    pub session: Option<SessionId>,
 }
 
 impl Failure {
@@ -116,6 +122,17 @@ impl Failure {
         Self::new(Kind::Usage, format!("cannot read `{}`", path.display())).because(error)
     }
 
+    pub(super) fn data_file(path: &Path, why: &str) -> Self {
+        let mut failure = Self::new(Kind::Usage, format!("cannot read `{}`", path.display()));
+        failure.causes.push(why.into());
+        failure.hint(r#"it must be a JSON object such as {"git_name": "Ada"}"#)
+    }
+
+    pub(super) fn no_task(id: &SessionId, task: &TaskId) -> Self {
+        let message = format!("session {id} has no task `{task}`");
+        Self::new(Kind::Usage, message).hint(format!("`provision history {id}` names them"))
+    }
+
     /// Some sessions of a list cannot be read; the others have been shown.
     pub(super) fn unreadable(count: usize, worst: &StoreError) -> Self {
         let what = crate::face::plural(count, "session");
@@ -170,6 +187,110 @@ impl From<ScriptError> for Failure {
     }
 }
 
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let kind = match &error {
+            RunError::Store(_) | RunError::Unrecorded { .. } => Kind::StoreUnusable,
+            RunError::Attempt { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                Kind::StoreUnusable
+            }
+            RunError::Attempt { .. } | RunError::Runtime(_) => Kind::Internal,
+            RunError::PlanTooLarge { .. }
+            | RunError::NotAPlan { .. }
+            | RunError::BadPlan { .. } => Kind::InvalidPlan,
+            RunError::NotApproved { .. } | RunError::OtherDigest { .. } => Kind::Undecided,
+            RunError::PlanFile { .. }
+            | RunError::MissingData { .. }
+            | RunError::UnknownDatum(_)
+            | RunError::SecretInSight(_)
+            | RunError::NulInDatum(_)
+            | RunError::NotResumable { .. }
+            | RunError::NothingToResume
+            | RunError::OtherMachine { .. }
+            | RunError::NoPlan { .. } => Kind::Usage,
+        };
+        let mut failure = Self::new(kind, error.to_string());
+        failure.causes = causes(&error);
+        match error {
+            RunError::Store(error) => return error.into(),
+            RunError::Unrecorded { id, source } => {
+                let inner = Self::from(*source);
+                failure.kind = inner.kind;
+                failure.file = inner.file;
+                failure.hints = inner.hints;
+                failure.hints.push(format!("then: provision resume {id}"));
+                failure.session = Some(id);
+            }
+            RunError::Attempt { id, .. } => {
+                failure
+                    .hints
+                    .push(format!("nothing recorded is lost; then: provision resume {id}"));
+                failure.session = Some(id);
+            }
+            RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => {
+                failure.file = Some(path);
+            }
+            RunError::NotAPlan { path, .. } => {
+                failure.file = Some(path);
+                failure.hints.push("`provision schema plan` says what a plan looks like".into());
+            }
+            RunError::BadPlan { path, problems } => {
+                failure.file = Some(path);
+                failure.causes = problems.iter().map(ToString::to_string).collect();
+                failure.hints.push("`provision schema plan` says what a plan looks like".into());
+            }
+            RunError::NotApproved { digest, session } => {
+                let again = session
+                    .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
+                failure.hints.push("read what it would run, above; nothing has been run".into());
+                failure.hints.push(format!("then: {again} --approve {digest}"));
+            }
+            RunError::OtherDigest { .. } => {
+                failure
+                    .hints
+                    .push("the plan is not the one that was approved: read it again".into());
+            }
+            RunError::MissingData { missing } => {
+                for datum in missing {
+                    let key = &datum.key;
+                    let name = crate::model::environment_name(key);
+                    let prompt =
+                        datum.prompt.map_or_else(String::new, |prompt| format!(" ({prompt})"));
+                    failure.causes.push(format!("`{key}`{prompt} is missing"));
+                    failure.hints.push(if datum.secret {
+                        format!("give the secret `{key}` with --data-file FILE or PROVISION_DATA_{name}")
+                    } else {
+                        format!("give `{key}` with --data {key}=VALUE, --data-file FILE or PROVISION_DATA_{name}")
+                    });
+                }
+            }
+            RunError::SecretInSight(key) => {
+                let name = crate::model::environment_name(&key);
+                failure
+                    .hints
+                    .push(format!("give it with --data-file FILE or PROVISION_DATA_{name}"));
+            }
+            RunError::NotResumable { id, .. } => {
+                failure.hints.push(format!("`provision status {id}` shows how it ended"));
+                failure.session = Some(id);
+            }
+            RunError::NothingToResume => {
+                failure.hints.push("`provision sessions` lists the sessions there are".into());
+            }
+            RunError::OtherMachine { id, .. } => {
+                failure.hints.push("run its plan here as a new session".into());
+                failure.session = Some(id);
+            }
+            RunError::NoPlan { id } => {
+                failure.hints.push("nothing of it can be executed: apply its plan again".into());
+                failure.session = Some(id);
+            }
+            RunError::UnknownDatum(_) | RunError::NulInDatum(_) | RunError::Runtime(_) => {}
+        }
+        failure
+    }
+}
+
 fn kind_of(error: &StoreError) -> Kind {
     match error {
         StoreError::NotAnId(_)
@@ -177,10 +298,11 @@ fn kind_of(error: &StoreError) -> Kind {
         | StoreError::Empty(_)
         | StoreError::Ambiguous { .. }
         | StoreError::Exists(_) => Kind::Usage,
-        StoreError::Locked { .. } => Kind::Locked,
-        StoreError::Document { .. } | StoreError::Journal { .. } | StoreError::Newer { .. } => {
-            Kind::Damaged
-        }
+        StoreError::Locked { .. } | StoreError::Busy { .. } => Kind::Locked,
+        StoreError::Document { .. }
+        | StoreError::Journal { .. }
+        | StoreError::Plan { .. }
+        | StoreError::Newer { .. } => Kind::Damaged,
         StoreError::Illegal { .. } => Kind::Internal,
         StoreError::Home { .. } | StoreError::Disk(_) => Kind::StoreUnusable,
     }
@@ -200,6 +322,13 @@ fn hint_for(error: &StoreError) -> Option<String> {
             format!(
                 "`provision history {id} --follow` shows what it does; or wait longer with --lock-timeout"
             )
+        }
+        StoreError::Busy { .. } => {
+            "one home runs one session at a time; wait for it, or use --lock-timeout to wait longer"
+                .into()
+        }
+        StoreError::Plan { id, .. } => {
+            format!("nothing was changed or run; `provision status {id}` shows how far it came")
         }
         StoreError::Journal { id, .. } => {
             format!("nothing was changed; `provision history {id} --verify` checks every line")

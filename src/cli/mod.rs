@@ -3,8 +3,11 @@
 mod args;
 mod failure;
 mod history;
+mod logs;
 mod output;
 mod overview;
+mod pause;
+mod run;
 mod schema;
 mod script;
 mod sessions;
@@ -19,8 +22,14 @@ use args::{Args, Command};
 use failure::Failure;
 use settings::Settings;
 
+use crate::exec;
+
 /// Runs the program; returns its exit code. All it has to say has been said by then.
 pub fn main() -> ExitCode {
+    // Before anything else: a supervisor has nothing to do with the rest of the program.
+    if std::env::args_os().nth(1).is_some_and(|word| word == "__supervise") {
+        return exec::supervise();
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return output::usage(&error),
@@ -32,18 +41,27 @@ pub fn main() -> ExitCode {
         run(args.command, &settings)
     });
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => output::failure(&failure, operation, json),
     }
 }
 
-fn run(command: Option<Command>, settings: &Settings) -> Result<(), Failure> {
-    match command {
+fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failure> {
+    let done = match command {
+        Some(Command::Apply { plan, run }) => return run::apply(settings, &plan, run),
+        Some(Command::Resume { session, retry: _, skip, run }) => {
+            return run::resume(settings, session.as_deref(), skip, run);
+        }
+        Some(Command::Pause { session, reason }) => pause::run(settings, &session, reason),
+        Some(Command::Logs { session, task, raw }) => {
+            logs::run(settings, &session, task.as_ref(), raw)
+        }
         None => overview::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),
         Some(Command::Status { session }) => status::run(settings, &session),
         Some(Command::History(args)) => history::run(settings, &args),
         Some(Command::Schema { of }) => schema::run(of),
         Some(Command::Script { session, file }) => script::run(settings, session, &file),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

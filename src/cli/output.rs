@@ -67,6 +67,7 @@ pub(super) fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-fn talk(text: &str) {
+/// Talk, on stderr.
+pub(super) fn talk(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -2,12 +2,14 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use indexmap::IndexMap;
 use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
 
 use super::{args::Global, failure::Failure};
 use crate::{
     disk::{Fs, Holder},
-    engine::Clock,
+    engine::{Clock, Surroundings},
+    exec::Environment,
     store::{Home, Pen, Store},
 };
 
@@ -17,8 +19,12 @@ pub(super) struct Settings {
     pub json: bool,
     home: Home,
     lock_timeout: Duration,
+    pub quiet: bool,
     verbose: bool,
 }
+
+/// A value for the commands of a plan, given in the environment.
+const DATA: &str = "PROVISION_DATA_";
 
 impl Settings {
     pub(super) fn from_args(global: Global) -> Result<Self, Failure> {
@@ -32,6 +38,7 @@ impl Settings {
             json: global.json,
             home: Home::new(home),
             lock_timeout: global.lock_timeout,
+            quiet: global.quiet,
             verbose: global.verbose,
         })
     }
@@ -53,6 +60,22 @@ impl Settings {
         }
     }
 
+    pub(super) fn surroundings(&self) -> Result<Surroundings, Failure> {
+        Ok(Surroundings {
+            store: self.store()?,
+            clock: self.clock.clone(),
+            pen: self.pen(),
+            environment: Environment::new(variables()),
+        })
+    }
+
+    /// Values for the commands of a plan that stand in the environment.
+    pub(super) fn data_in_environment() -> IndexMap<String, String> {
+        let data =
+            |(name, value): (String, String)| Some((name.strip_prefix(DATA)?.to_owned(), value));
+        variables().filter_map(data).collect()
+    }
+
     /// Diagnostics go to stderr, a line each, as they happen.
     pub(super) fn start_tracing(&self) {
         if !self.verbose {
@@ -69,6 +92,12 @@ impl Settings {
             .with(lines)
             .try_init();
     }
+}
+
+/// What of the environment is text.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]

@@ -6,6 +6,7 @@
 use std::{
     ffi::OsString,
     io,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -316,6 +317,15 @@ impl File {
         attempt(Operation::Lock, &self.path, || match &self.side {
             Side::Real(file) => file.try_lock(),
             Side::Faulty(file) => file.try_lock(),
+        })
+    }
+
+    /// The open file under another descriptor, at least `lowest`, that programs started by this
+    /// process inherit: the lock on it is held for as long as one of them lives and keeps it.
+    pub fn for_children(&self, lowest: i32) -> Result<OwnedFd, DiskError> {
+        attempt(Operation::Open, &self.path, || match &self.side {
+            Side::Real(file) => file.for_children(lowest),
+            Side::Faulty(_) => Err(io::Error::from(io::ErrorKind::Unsupported)),
         })
     }
 

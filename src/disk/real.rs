@@ -2,14 +2,20 @@
 
 use std::{
     fs, io,
-    os::unix::{
-        ffi::OsStringExt,
-        fs::{FileExt, MetadataExt},
+    os::{
+        fd::OwnedFd,
+        unix::{
+            ffi::OsStringExt,
+            fs::{FileExt, MetadataExt},
+        },
     },
     path::Path,
 };
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::{
+    fs::{AtFlags, CWD, FileType, Mode, OFlags},
+    io::FdFlags,
+};
 
 use super::{Entry, EntryKind, Stat};
 use crate::os;
@@ -144,6 +150,12 @@ impl RealFile {
             Err(fs::TryLockError::WouldBlock) => Ok(false),
             Err(fs::TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    pub(super) fn for_children(&self, lowest: i32) -> io::Result<OwnedFd> {
+        let copy = rustix::io::fcntl_dupfd_cloexec(&self.0, lowest)?;
+        rustix::io::fcntl_setfd(&copy, FdFlags::empty())?;
+        Ok(copy)
     }
 
     pub(super) fn is_locked(&self) -> io::Result<bool> {

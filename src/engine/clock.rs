@@ -39,6 +39,18 @@ impl Clock {
     }
 }
 
+/// A mark that no other attempt has.
+#[expect(clippy::disallowed_methods, reason = "this is where chance is drawn")]
+pub fn cookie() -> String {
+    format!("{:032x}", rand::random::<u128>())
+}
+
+/// `duration`, and up to a quarter more.
+#[expect(clippy::disallowed_methods, reason = "this is where chance is drawn")]
+pub fn with_jitter(duration: Duration) -> Duration {
+    duration + duration.mul_f64(rand::random::<f64>() / 4.0)
+}
+
 /// Lets time pass.
 pub fn pause(duration: Duration) {
     thread::sleep(duration);

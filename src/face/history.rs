@@ -55,7 +55,7 @@ fn about(kind: &EventKind) -> String {
         | EventKind::TaskCompleted { task_id, .. }
         | EventKind::TaskReviewed { task_id } => task_id.to_string(),
         EventKind::TaskFailed { task_id, error, .. } => format!("{task_id}: {error}"),
-        EventKind::TaskSkipped { task_id, reason }
+        EventKind::TaskSkipped { task_id, reason, .. }
         | EventKind::TaskReset { task_id, reason }
         | EventKind::OverrideRecorded { task_id, reason } => format!("{task_id}: {reason}"),
         EventKind::CommandStarted(started) => {

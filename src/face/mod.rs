@@ -2,11 +2,13 @@
 //! nothing; where it goes is for the command line to say.
 
 mod history;
+mod progress;
 mod sessions;
 mod status;
 mod text;
 
 pub use history::history_line;
+pub use progress::{Progress, goodbye, log_header, log_text, plan_text};
 pub use sessions::{session_table, sessions_json};
 pub use status::status_text;
 pub use text::{plural, visible};

@@ -194,13 +194,23 @@ impl Document {
                 task.failure_context = Some(failure_context.clone());
                 self.place_resume_point(task_id, ResumeAction::Choose, error.clone());
             }
-            EventKind::TaskSkipped { task_id, reason } => {
+            EventKind::TaskSkipped { task_id, reason, because_of } => {
                 let task = self.settle(task_id, TaskStatus::Skipped);
                 task.skipped = true;
                 task.skipped_reason = Some(reason.clone());
+                task.skipped_because_of.clone_from(because_of);
             }
             EventKind::TaskReset { task_id, reason } => {
-                self.task_mut(task_id).status = TaskStatus::Pending;
+                let task = self.task_mut(task_id);
+                let was_settled = task.status.is_settled();
+                task.status = TaskStatus::Pending;
+                task.skipped = false;
+                task.skipped_reason = None;
+                task.skipped_because_of = None;
+                if was_settled {
+                    // It may come before what was the first unsettled task.
+                    self.resume_point = None;
+                }
                 self.place_resume_point(task_id, ResumeAction::Retry, reason.clone());
             }
             EventKind::TaskReviewed { task_id } => self.task_mut(task_id).needs_review = false,

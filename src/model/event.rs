@@ -140,6 +140,9 @@ pub enum EventKind {
     TaskSkipped {
         task_id: TaskId,
         reason: String,
+        /// The task it needs and that is not there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        because_of: Option<TaskId>,
     },
     /// The task waits for another try.
     TaskReset {
@@ -319,6 +322,13 @@ pub struct ProbeFinished {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_summary: Option<String>,
+}
+
+impl CommandFinished {
+    /// Whether nobody can know how the attempt ended.
+    pub fn is_unknown(&self) -> bool {
+        self.outcome == AttemptOutcome::Indeterminate
+    }
 }
 
 impl EventKind {

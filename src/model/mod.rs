@@ -12,6 +12,7 @@ mod id;
 mod lifecycle;
 mod phase;
 mod plan;
+mod plan_file;
 mod resume;
 mod rules;
 mod schema;
@@ -38,9 +39,13 @@ pub use lifecycle::{
 };
 pub use phase::{Phase, PhaseEntry, PhaseState};
 pub use plan::{ApprovedBy, Category, ExecutionMode, PlanRecord};
+pub use plan_file::{
+    Detection, Plan, PlanCommand, PlanFormat, PlanTask, UserDatum, Verification, environment_name,
+    is_reserved,
+};
 pub use resume::{ResumeAction, ResumePoint};
 pub use rules::Illegal;
-pub use schema::{event_schema, session_schema};
+pub use schema::{event_schema, plan_schema, session_schema};
 pub use session::Session;
 pub use task::{
     AttemptOutcome, CommandRecord, CommandStatus, FailureContext, InFlight, ProbeKind, TaskRecord,

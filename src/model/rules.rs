@@ -271,11 +271,13 @@ impl Document {
         use TaskStatus::{Completed, Failed, InProgress, Pending, Skipped};
         let task = self.task(task_id)?;
         let from = task.status;
-        let drawn = matches!(
-            (from, to),
+        let drawn = match (from, to) {
             (Pending | Failed, InProgress | Skipped)
-                | (InProgress, Completed | Failed | Skipped | Pending)
-        );
+            | (InProgress, Completed | Failed | Skipped | Pending) => true,
+            // What it waited for in vain may be there now.
+            (Skipped, Pending) => task.skipped_because_of.is_some(),
+            _ => false,
+        };
         if !drawn {
             return Err(Illegal::Task { task_id: task_id.clone(), from, to });
         }

@@ -3,11 +3,18 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{Document, EventKind};
+use super::{Document, EventKind, Plan};
 
 /// The schema of a session document.
 pub fn session_schema() -> Value {
     let mut schema = generator().into_root_schema_for::<Document>().to_value();
+    plain_numbers(&mut schema);
+    schema
+}
+
+/// The schema of a plan file.
+pub fn plan_schema() -> Value {
+    let mut schema = generator().into_root_schema_for::<Plan>().to_value();
     plain_numbers(&mut schema);
     schema
 }

@@ -14,6 +14,9 @@ pub struct TaskRecord {
     pub skipped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped_reason: Option<String>,
+    /// The task it needs and that is not there: once that one is, this one can still be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped_because_of: Option<TaskId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +50,7 @@ impl TaskRecord {
             status: TaskStatus::Pending,
             skipped: false,
             skipped_reason: None,
+            skipped_because_of: None,
             started_at: None,
             completed_at: None,
             failed_at: None,
@@ -66,7 +70,9 @@ impl TaskRecord {
 
     /// The record of the planned command at `index`, once it was executed or skipped.
     pub fn command(&self, index: usize) -> Option<&CommandRecord> {
-        self.commands().iter().find(|command| command.command_index == Some(index))
+        let commands = self.commands();
+        let at = commands.binary_search_by_key(&(1, index), CommandRecord::place).ok()?;
+        commands.get(at).filter(|command| command.command_index == Some(index))
     }
 }
 
@@ -162,6 +168,8 @@ pub enum AttemptOutcome {
     Exited,
     Signaled,
     TimedOut,
+    /// It could not be started: nothing of it ran.
+    NotStarted,
     /// It started, and nobody can know how it ended.
     Indeterminate,
 }

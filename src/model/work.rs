@@ -120,7 +120,10 @@ impl Document {
     ) {
         let task = self.task_mut(task_id);
         let Some(open) = task.in_flight.iter().min_by_key(|open| open.command_index) else {
-            let index = next_command(task);
+            // What is done stays done: the search goes on where the last one ended.
+            let task = self.tasks.get(task_id).map(Arc::as_ref);
+            let known = self.resume_point_of(task_id).map_or(0, |point| point.command_index);
+            let index = task.map_or(0, |task| next_command(task, known));
             return self.set_resume_point(task_id, index, action, context);
         };
         let (index, number) = (open.command_index, open.command_index.saturating_add(1));
@@ -143,11 +146,13 @@ impl Document {
     }
 }
 
-fn next_command(task: &TaskRecord) -> usize {
+/// The first command from `start` on that neither succeeded nor was skipped.
+fn next_command(task: &TaskRecord, start: usize) -> usize {
     let done = |index: &usize| {
         task.command(*index).is_some_and(|command| command.status != CommandStatus::Failed)
     };
-    (0..task.commands().len()).take_while(done).count()
+    let end = start.saturating_add(task.commands().len());
+    (start..end).find(|index| !done(index)).unwrap_or(end)
 }
 
 fn finished_record(finished: &CommandFinished, open: InFlight) -> CommandRecord {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::LineError;
 use crate::{
     disk::{DiskError, LockError},
-    model::{Illegal, SessionId},
+    model::{Digest, Illegal, SessionId},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,11 @@ pub enum StoreError {
     #[error("session {id} is in use")]
     Locked { id: SessionId, source: LockError },
 
+    #[error("another process is running a session in this home")]
+    Busy { source: LockError },
+
+    #[error("the plan of session {id} is damaged")]
+    Plan { id: SessionId, path: PathBuf, source: PlanFileError },
     #[error("the document of session {id} is damaged")]
     Document { id: SessionId, path: PathBuf, source: DocumentError },
     #[error("the journal of session {id} is damaged")]
@@ -76,6 +81,18 @@ pub enum JournalError {
     Symlink,
 }
 
+#[derive(Debug, thiserror::Error)]
+pub enum PlanFileError {
+    #[error("it is missing, and the session has approved it")]
+    Missing,
+    #[error("it is {found} bytes long; the most a plan may have is {limit}")]
+    TooLarge { found: u64, limit: u64 },
+    #[error("it is not a plan: {0}")]
+    NotAPlan(#[source] serde_json::Error),
+    #[error("its digest is {found}, and the session's plan is {expected}")]
+    OtherPlan { expected: Digest, found: Digest },
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HomeProblem {
     #[error("is a symbolic link; sessions are kept only in a directory of their own")]
@@ -91,7 +108,10 @@ pub enum HomeProblem {
 impl StoreError {
     /// Whether the record itself is damaged, rather than busy, absent or out of reach.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Document { .. } | Self::Journal { .. } | Self::Newer { .. })
+        matches!(
+            self,
+            Self::Document { .. } | Self::Journal { .. } | Self::Newer { .. } | Self::Plan { .. }
+        )
     }
 
     /// The file it is about, where there is one.
@@ -101,15 +121,17 @@ impl StoreError {
             | Self::Document { path, .. }
             | Self::Journal { path, .. }
             | Self::Newer { path, .. }
+            | Self::Plan { path, .. }
             | Self::Home { path, .. } => Some(path),
-            Self::Disk(error) | Self::Locked { source: LockError::Disk(error), .. } => {
-                Some(&error.path)
-            }
+            Self::Disk(error)
+            | Self::Locked { source: LockError::Disk(error), .. }
+            | Self::Busy { source: LockError::Disk(error) } => Some(&error.path),
             Self::NotAnId(_)
             | Self::Unknown(_)
             | Self::Ambiguous { .. }
             | Self::Exists(_)
             | Self::Locked { .. }
+            | Self::Busy { .. }
             | Self::Illegal { .. } => None,
         }
     }
@@ -122,11 +144,13 @@ impl StoreError {
             | Self::Document { id, .. }
             | Self::Journal { id, .. }
             | Self::Newer { id, .. }
+            | Self::Plan { id, .. }
             | Self::Illegal { id, .. } => Some(id),
             Self::NotAnId(_)
             | Self::Unknown(_)
             | Self::Empty(_)
             | Self::Ambiguous { .. }
+            | Self::Busy { .. }
             | Self::Home { .. }
             | Self::Disk(_) => None,
         }

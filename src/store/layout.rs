@@ -73,6 +73,20 @@ impl Home {
         self.record(id).join("state.bak.json")
     }
 
+    pub fn plan(&self, id: &SessionId) -> PathBuf {
+        self.artifacts(id).join("plan.json")
+    }
+
+    /// What is known of the attempt that the event number `seq` began.
+    pub fn attempt(&self, id: &SessionId, seq: u64) -> PathBuf {
+        self.record(id).join("attempts").join(seq.to_string())
+    }
+
+    /// Requests from other processes to the one who holds the session.
+    pub fn inbox(&self, id: &SessionId) -> PathBuf {
+        self.record(id).join("inbox")
+    }
+
     pub fn artifacts(&self, id: &SessionId) -> PathBuf {
         self.record(id).join("artifacts")
     }

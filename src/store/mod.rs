@@ -4,23 +4,29 @@
 //! journal line is synced; from then on neither a crash nor a power cut can lose it.
 
 mod error;
+mod inbox;
 mod journal;
 mod layout;
 mod line;
 mod list;
 mod load;
+mod plan;
 mod recorder;
+mod runner;
 mod scan;
 mod snapshot;
 
 use std::time::Duration;
 
-pub use error::{DocumentError, HomeProblem, JournalError, StoreError};
+pub use error::{DocumentError, HomeProblem, JournalError, PlanFileError, StoreError};
+pub use inbox::{Letter, Request};
 pub use layout::{Home, Shelf};
 pub use line::LineError;
 pub use list::{Listing, SessionSummary, TaskCounts, Unreadable};
 pub use load::{Loaded, Note};
+pub use plan::LARGEST_PLAN;
 pub use recorder::{Pen, Recorder};
+pub use runner::RunnerLock;
 pub use scan::{Position, Scan, Tail, scan};
 
 use crate::{disk::Fs, model::Timestamp};

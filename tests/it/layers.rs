@@ -3,15 +3,16 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// Each room, and the rooms it may know. The command line may know all; nothing knows it.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("model", &[]),
     ("os", &[]),
     ("disk", &["os"]),
     ("flow", &["model"]),
     ("store", &["model", "disk"]),
-    ("engine", &["model", "disk", "os", "flow", "store"]),
+    ("exec", &["model", "disk", "os"]),
+    ("engine", &["model", "disk", "os", "flow", "store", "exec"]),
     ("face", &["engine", "model"]),
-    ("cli", &["model", "disk", "os", "flow", "store", "engine", "face"]),
+    ("cli", &["model", "disk", "os", "flow", "store", "exec", "engine", "face"]),
 ];
 
 #[test]

@@ -210,8 +210,16 @@ pub fn long_walk() -> Vec<EventKind> {
     walk.push(start("fd"));
     attempt(&mut walk, "fd", 0, -1);
     walk.push(failure(task("fd")));
-    walk.push(EventKind::TaskSkipped { task_id: task("fd"), reason: "not needed".into() });
-    walk.push(EventKind::TaskSkipped { task_id: task("rg"), reason: "needs fd".into() });
+    walk.push(EventKind::TaskSkipped {
+        task_id: task("fd"),
+        reason: "not needed".into(),
+        because_of: None,
+    });
+    walk.push(EventKind::TaskSkipped {
+        task_id: task("rg"),
+        reason: "needs fd".into(),
+        because_of: Some(task("fd")),
+    });
     walk.push(phase_completed(Phase::Execute));
     walk.push(phase_completed(Phase::Completion));
     walk.push(EventKind::SessionCompleted {
@@ -245,6 +253,7 @@ impl Generator {
     }
 
     /// Some event, legal or not.
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
     pub fn any(&mut self, session: &Session) -> EventKind {
         const TASKS: [&str; 5] = ["jq", "git", "fd", "rg", "node-lts"];
         let name = TASKS[self.draw(TASKS.len())];
@@ -285,7 +294,11 @@ impl Generator {
             15..=17 => EventKind::TaskStarted { task_id: task(name) },
             18 => EventKind::TaskCompleted { task_id: task(name), result: Extra::new() },
             19 => failure(task(name)),
-            20 => EventKind::TaskSkipped { task_id: task(name), reason: "no".into() },
+            20 => EventKind::TaskSkipped {
+                task_id: task(name),
+                reason: "no".into(),
+                because_of: None,
+            },
             21 => EventKind::TaskReset { task_id: task(name), reason: "waits".into() },
             22..=25 => {
                 let running = session.tasks.values().filter(|t| t.status == TaskStatus::InProgress);

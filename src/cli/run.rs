@@ -1,0 +1,141 @@
+//! `provision apply` and `provision resume`: the talk around a run.
+
+use std::{
+    io::{self, Read},
+    path::Path,
+    process::ExitCode,
+};
+
+use indexmap::IndexMap;
+use serde_json::json;
+
+use super::{
+    args::{InterruptedArg, RunArgs},
+    failure::Failure,
+    output,
+    settings::Settings,
+};
+use crate::{
+    engine::{
+        self, Approval, Ended, Failed, GivenData, Interrupted, RunError, Surroundings, Told,
+        Watcher, Wishes,
+    },
+    face::{self, Progress},
+    model::{SessionId, SessionStatus},
+};
+
+/// The most a file of values may have.
+const LARGEST_DATA: u64 = 1024 * 1024;
+
+pub(super) fn apply(settings: &Settings, plan: &Path, args: RunArgs) -> Result<ExitCode, Failure> {
+    let wishes = wishes(args)?;
+    let approved = wishes.approval.is_some();
+    run(settings, |around, watcher| {
+        if !approved && let Ok((plan, _)) = engine::read_plan(plan) {
+            output::talk(&face::plan_text(&plan));
+        }
+        engine::apply(around, plan, &wishes, watcher)
+    })
+}
+
+pub(super) fn resume(
+    settings: &Settings,
+    session: Option<&str>,
+    skip: bool,
+    args: RunArgs,
+) -> Result<ExitCode, Failure> {
+    let wishes = wishes(args)?;
+    let failed = if skip { Failed::Skip } else { Failed::Retry };
+    run(settings, |around, watcher| {
+        let id = match session {
+            Some(text) => around.store.resolve(text)?,
+            None => engine::newest_unfinished(&around.store)?,
+        };
+        engine::resume(around, &id, failed, &wishes, watcher)
+    })
+}
+
+fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
+    let approval = match args.approve {
+        Some(digest) => Some(Approval::Digest(digest)),
+        None => args.yes.then_some(Approval::Unattended),
+    };
+    let data = GivenData {
+        command_line: args.data.into_iter().collect(),
+        file: args.data_file.as_deref().map(read_data).transpose()?.unwrap_or_default(),
+        environment: Settings::data_in_environment(),
+    };
+    let interrupted = args.interrupted.map(|what| match what {
+        InterruptedArg::Retry => Interrupted::Retry,
+        InterruptedArg::Skip => Interrupted::Skip,
+    });
+    Ok(Wishes { approval, keep_going: args.keep_going, interrupted, data })
+}
+
+/// A JSON object whose values are texts. Its content is repeated in no message.
+fn read_data(path: &Path) -> Result<IndexMap<String, String>, Failure> {
+    let mut text = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().take(LARGEST_DATA).read_to_end(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(LARGEST_DATA).read_to_end(&mut text))
+    };
+    read.map_err(|error| Failure::data_file(path, &error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        Failure::data_file(path, &format!("{place}: not a JSON object of texts"))
+    })
+}
+
+fn run(
+    settings: &Settings,
+    work: impl FnOnce(&Surroundings, &mut Watcher<'_>) -> Result<Ended, RunError>,
+) -> Result<ExitCode, Failure> {
+    let around = settings.surroundings()?;
+    let mut progress = Progress::new();
+    let (json, quiet) = (settings.json, settings.quiet);
+    let mut watcher = |told: Told<'_>| match told {
+        // Whoever read along may have gone; the run goes on all the same.
+        Told::Event(event) if json => drop(output::json_line(event)),
+        told if !json && !quiet => output::talk(&progress.lines(&told)),
+        _ => {}
+    };
+    let ended = work(&around, &mut watcher);
+    match ended {
+        Ok(ended) => Ok(say_goodbye(settings, &ended)),
+        Err(error) => {
+            let failure = Failure::from(error);
+            if let Some(id) = &failure.session
+                && json
+            {
+                let loaded = around.store.load(id).ok();
+                let status = loaded.map(|loaded| loaded.session.meta.status.name());
+                run_ended(id, status.unwrap_or("unknown"), failure.kind.exit_code());
+            }
+            Err(failure)
+        }
+    }
+}
+
+fn say_goodbye(settings: &Settings, ended: &Ended) -> ExitCode {
+    let id = &ended.session_id;
+    let code = match ended.status {
+        SessionStatus::Completed => 0,
+        SessionStatus::Failed => 3,
+        SessionStatus::Paused | SessionStatus::InProgress => 4,
+    };
+    if settings.json {
+        run_ended(id, ended.status.name(), code);
+    } else if code != 0 || !settings.quiet {
+        output::talk(&face::goodbye(ended));
+    }
+    ExitCode::from(code)
+}
+
+/// The last line of a run for programs.
+fn run_ended(id: &SessionId, status: &str, exit_code: u8) {
+    let line =
+        json!({"event": "run_ended", "session_id": id, "status": status, "exit_code": exit_code});
+    // Nobody is left to be told if even this cannot be written.
+    let _ = output::json_line(&line);
+}

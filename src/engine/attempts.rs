@@ -1,0 +1,251 @@
+//! One attempt of a planned command: begun, watched, and, if another run began it, taken up.
+
+use std::{io, time::Duration};
+
+use super::{
+    RunError,
+    run::{Run, TICK},
+    tell::Told,
+};
+use crate::{
+    exec::{Attempt, COOKIE, Finish, Spec, Standing, Word, WordReader, launch, read_next},
+    model::{InFlight, PlanCommand, PlanTask},
+};
+
+/// Between asking a tree to end because its time is over and ending it.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often the end of a command that another run began is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often a supervisor that dies before it claims is replaced.
+const LAUNCHES: usize = 5;
+
+/// What came of waiting for an attempt.
+#[derive(Debug)]
+pub(super) enum AttemptEnd {
+    Finished {
+        finish: Box<Finish>,
+        /// Whether an earlier run began it.
+        recovered: bool,
+    },
+    /// It began, and nobody can know how it ended: why.
+    Indeterminate(String),
+    /// It goes on without us.
+    Left,
+}
+
+/// An attempt while it is waited for.
+struct Awaited<'t> {
+    task: &'t PlanTask,
+    attempt: Attempt,
+    cookie: String,
+    /// How much of its output was shown.
+    shown: u64,
+    /// Up to which level of stopping its supervisor was signalled.
+    signalled: u8,
+    named: Vec<String>,
+}
+
+impl Run<'_> {
+    /// Runs the attempt that `open` records, or takes it up where an earlier run left it.
+    pub(super) async fn conclude(
+        &mut self,
+        task: &PlanTask,
+        command: &PlanCommand,
+        open: &InFlight,
+        begun_here: bool,
+    ) -> Result<AttemptEnd, RunError> {
+        if open.boot_id != self.boot_id {
+            return Ok(AttemptEnd::Indeterminate(
+                "the machine was restarted while it was running".into(),
+            ));
+        }
+        let directory = self.around.store.home().attempt(&self.id(), open.seq);
+        let attempt = Attempt::new(self.around.store.fs(), &directory);
+        let mut awaited = Awaited {
+            task,
+            attempt,
+            cookie: open.cookie.clone(),
+            shown: 0,
+            signalled: 0,
+            named: Vec::new(),
+        };
+        if !begun_here {
+            self.tell(Told::TakenUp { task_id: &task.id, command: &command.command });
+        }
+        let mut launched_here = false;
+        let mut launches = 0;
+        // One that was only just recorded cannot have been claimed by anyone.
+        let mut standing = if begun_here {
+            Standing::Unclaimed
+        } else {
+            awaited.attempt.standing(&open.cookie)?
+        };
+        loop {
+            match standing {
+                Standing::Unclaimed => {
+                    if !begun_here && (self.stop.leave || self.stop.level > 0) {
+                        return Ok(AttemptEnd::Left);
+                    }
+                    launches += 1;
+                    if launches > LAUNCHES {
+                        let error = io::Error::other("its supervisor dies before it begins");
+                        return Err(RunError::Attempt { id: self.id(), source: error });
+                    }
+                    let finish = self.start(&mut awaited, command).await?;
+                    launched_here = true;
+                    if let Some(finish) = finish {
+                        return Ok(AttemptEnd::Finished { finish, recovered: false });
+                    }
+                }
+                Standing::Finished(finish) => {
+                    self.show_output(&mut awaited)?;
+                    return Ok(AttemptEnd::Finished { finish, recovered: !launched_here });
+                }
+                Standing::Running(_) => self.pause_for(&mut awaited, LOOK).await?,
+                Standing::Orphaned(names) => {
+                    if awaited.named != names {
+                        let text = format!(
+                            "the supervisor of this command was killed; waiting for what it left: {}",
+                            names.join(", ")
+                        );
+                        self.note(&text);
+                        awaited.named = names;
+                    }
+                    self.pause_for(&mut awaited, TICK).await?;
+                    if self.stop.level > 0 {
+                        return Ok(AttemptEnd::Left);
+                    }
+                }
+                Standing::Lost => {
+                    self.show_output(&mut awaited)?;
+                    return Ok(AttemptEnd::Indeterminate(
+                        "its supervisor was killed while it was running".into(),
+                    ));
+                }
+            }
+            if self.stop.leave {
+                return Ok(AttemptEnd::Left);
+            }
+            standing = awaited.attempt.standing(&open.cookie)?;
+        }
+    }
+
+    /// Starts a supervisor and listens to it. `None` when it has nothing more to say and what has
+    /// become of the attempt must be looked at.
+    async fn start(
+        &mut self,
+        awaited: &mut Awaited<'_>,
+        command: &PlanCommand,
+    ) -> Result<Option<Box<Finish>>, RunError> {
+        awaited.attempt.prepare()?;
+        let spec = self.spec(awaited, command);
+        let label = format!("{}:{}", self.id(), awaited.task.id);
+        let (supervisor, mut words) =
+            launch(&spec, &label).map_err(|source| RunError::Attempt { id: self.id(), source })?;
+        self.keep(supervisor);
+        drop(spec);
+        self.listen(awaited, &mut words).await
+    }
+
+    async fn listen(
+        &mut self,
+        awaited: &mut Awaited<'_>,
+        words: &mut WordReader,
+    ) -> Result<Option<Box<Finish>>, RunError> {
+        loop {
+            let word = tokio::select! {
+                biased;
+                word = words.next() => word,
+                heard = self.signals.next() => {
+                    self.hear(heard);
+                    self.pass_on_stop(awaited)?;
+                    if self.stop.leave {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                () = tokio::time::sleep(TICK) => {
+                    self.tick()?;
+                    self.show_output(awaited)?;
+                    self.pass_on_stop(awaited)?;
+                    continue;
+                }
+            };
+            match word {
+                Some(Word::Claimed) => tracing::trace!(step = "claimed"),
+                Some(Word::Spawned) => {
+                    tracing::trace!(step = "spawned");
+                    self.pass_on_stop(awaited)?;
+                }
+                Some(Word::Finished(finish)) => {
+                    tracing::trace!(step = "result");
+                    if finish.bytes > 0 {
+                        self.show_output(awaited)?;
+                    }
+                    return Ok(Some(finish));
+                }
+                Some(Word::NotClaimed { error, full }) => {
+                    let kind = if full { io::ErrorKind::StorageFull } else { io::ErrorKind::Other };
+                    let source = io::Error::new(kind, error);
+                    return Err(RunError::Attempt { id: self.id(), source });
+                }
+                Some(Word::ClaimedByAnother) | None => return Ok(None),
+            }
+        }
+    }
+
+    /// Lets time pass while another run's supervisor works.
+    async fn pause_for(
+        &mut self,
+        awaited: &mut Awaited<'_>,
+        duration: Duration,
+    ) -> Result<(), RunError> {
+        tokio::select! {
+            heard = self.signals.next() => self.hear(heard),
+            () = tokio::time::sleep(duration) => {}
+        }
+        self.tick()?;
+        self.show_output(awaited)?;
+        self.pass_on_stop(awaited)
+    }
+
+    /// A person who insists is heard by the command too.
+    fn pass_on_stop(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
+        if self.stop.level >= 2
+            && awaited.signalled < self.stop.level
+            && awaited.attempt.end(self.stop.level >= 3)?
+        {
+            awaited.signalled = self.stop.level;
+        }
+        Ok(())
+    }
+
+    fn show_output(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
+        let directory = awaited.attempt.directory().to_path_buf();
+        while let Some(piece) = read_next(self.around.store.fs(), &directory, awaited.shown)? {
+            let skipped = piece.start - awaited.shown;
+            awaited.shown = piece.start + piece.bytes.len() as u64;
+            let bytes = &piece.bytes;
+            self.tell(Told::Output { task_id: &awaited.task.id, skipped, bytes });
+        }
+        Ok(())
+    }
+
+    fn spec(&self, awaited: &Awaited<'_>, command: &PlanCommand) -> Spec {
+        let environment = &self.around.environment;
+        let literal = command.env.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let cookie = [(COOKIE.to_owned(), awaited.cookie.clone())];
+        let given = self.data.variables().chain(literal).chain(cookie);
+        let place = command.working_dir.as_deref().map(|place| environment.expand(place));
+        Spec {
+            directory: awaited.attempt.directory().into(),
+            command: command.command.clone(),
+            environment: environment.variables(&self.path_of(awaited.task), given),
+            working_dir: place.unwrap_or_else(|| environment.home().into()),
+            timeout_ms: command.timeout_seconds.map(|seconds| seconds.saturating_mul(1000)),
+            grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
+            boot_id: self.boot_id.clone(),
+            secrets: self.data.secrets(),
+        }
+    }
+}

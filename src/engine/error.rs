@@ -1,0 +1,64 @@
+//! Why a session was not run, or not run on.
+
+use std::{io, path::PathBuf};
+
+use crate::{
+    disk::DiskError,
+    flow::Problem,
+    model::{Digest, SessionId, SessionStatus},
+    store::StoreError,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("cannot read the plan `{}`", .path.display())]
+    PlanFile { path: PathBuf, source: io::Error },
+    #[error("`{}` is {found} bytes long; the most a plan may have is {limit}", .path.display())]
+    PlanTooLarge { path: PathBuf, found: u64, limit: u64 },
+    #[error("`{}` is not a plan", .path.display())]
+    NotAPlan { path: PathBuf, source: serde_json::Error },
+    #[error("the plan `{}` cannot be run", .path.display())]
+    BadPlan { path: PathBuf, problems: Vec<Problem> },
+    #[error("the plan is not approved")]
+    NotApproved { digest: Digest, session: Option<SessionId> },
+    #[error("the digest of the plan is {found}, not {approved}")]
+    OtherDigest { approved: String, found: Digest },
+    #[error("values are missing that the plan's commands need")]
+    MissingData { missing: Vec<Missing> },
+    #[error("the plan has no user data `{0}`")]
+    UnknownDatum(String),
+    #[error("`{0}` is a secret, and a command line is no place for one")]
+    SecretInSight(String),
+    #[error("the value of `{0}` holds a NUL character, which can be given to no command")]
+    NulInDatum(String),
+    #[error("session {id} is {}; there is nothing to resume", .status.name())]
+    NotResumable { id: SessionId, status: SessionStatus },
+    #[error("there is no session to resume")]
+    NothingToResume,
+    #[error("session {id} belongs to another machine ({hostname})")]
+    OtherMachine { id: SessionId, hostname: String },
+    #[error("session {id} has no plan")]
+    NoPlan { id: SessionId },
+    #[error("the record could not be written, so nothing more was run")]
+    Unrecorded { id: SessionId, source: Box<StoreError> },
+    #[error("a command could not be begun")]
+    Attempt { id: SessionId, source: io::Error },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("this machine gives us no runtime")]
+    Runtime(#[source] io::Error),
+}
+
+/// A value that a plan asks for and nobody gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    pub key: String,
+    pub secret: bool,
+    pub prompt: Option<String>,
+}
+
+impl From<DiskError> for RunError {
+    fn from(error: DiskError) -> Self {
+        Self::Store(error.into())
+    }
+}

@@ -1,0 +1,151 @@
+//! What is there already, whether it works, and which version it is.
+
+use serde_json::{Map, Value};
+
+use super::{RunError, run::Run};
+use crate::{
+    exec::{PROBE_LIMIT, Probe, ProbeEnd, probe},
+    flow,
+    model::{CommandVerdict, EventKind, PlanTask, ProbeFinished, ProbeKind},
+};
+
+/// What a probe found out.
+struct Seen {
+    output: String,
+    error: Option<String>,
+}
+
+impl Run<'_> {
+    /// What is known of a task that is done already; `None` if it is not.
+    pub(super) async fn detect(
+        &mut self,
+        task: &PlanTask,
+    ) -> Result<Option<Map<String, Value>>, RunError> {
+        let Some(detection) = &task.detection else { return Ok(None) };
+        let mut result = Map::new();
+        let mut found = false;
+        if let Some(command) = &detection.check_command {
+            let seen = self.probe(task, ProbeKind::Detection, command, |_| Ok(())).await?;
+            found = seen.error.is_none();
+            let place = seen.output.lines().next().filter(|line| line.starts_with('/'));
+            if let Some(place) = place.filter(|_| found) {
+                result.insert("path".into(), place.into());
+            }
+        }
+        if let Some(path) = detection.installed_indicator.as_deref().filter(|_| !found) {
+            let place = self.around.environment.expand(path);
+            found = place.exists();
+            let why = (!found).then(|| format!("`{}` is not there", place.display()));
+            self.record_probe(
+                task,
+                ProbeKind::Detection,
+                &format!("test -e {path}"),
+                0,
+                None,
+                why,
+                "",
+            );
+            if found {
+                result.insert("path".into(), place.to_string_lossy().into());
+            }
+        }
+        result.insert("already_installed".into(), true.into());
+        Ok(found.then_some(result))
+    }
+
+    /// Whether a task's verification is content; otherwise what is wrong.
+    pub(super) async fn verify(&mut self, task: &PlanTask) -> Result<Result<(), String>, RunError> {
+        let Some(verification) = &task.verification else { return Ok(Ok(())) };
+        let judge = |output: &str| flow::judge(verification, output);
+        let command = &verification.command;
+        let seen = self.probe(task, ProbeKind::Verification, command, judge).await?;
+        Ok(seen.error.map_or(Ok(()), |error| Err(format!("verification failed: {error}"))))
+    }
+
+    pub(super) async fn version(&mut self, task: &PlanTask) -> Result<Option<String>, RunError> {
+        let command = task.detection.as_ref().and_then(|found| found.version_command.as_ref());
+        let Some(command) = command else { return Ok(None) };
+        let seen = self.probe(task, ProbeKind::Version, command, |_| Ok(())).await?;
+        Ok(flow::version_in(&seen.output).filter(|_| seen.error.is_none()))
+    }
+
+    /// Whether a task turns out to be done though nobody knows how its command ended.
+    pub(super) async fn is_done_after_all(&mut self, task: &PlanTask) -> Result<bool, RunError> {
+        if task.verification.is_some() {
+            return Ok(self.verify(task).await?.is_ok());
+        }
+        Ok(self.detect(task).await?.is_some())
+    }
+
+    async fn probe(
+        &mut self,
+        task: &PlanTask,
+        kind: ProbeKind,
+        command: &str,
+        judge: impl Fn(&str) -> Result<(), String>,
+    ) -> Result<Seen, RunError> {
+        // It may take its time: what is known by now is not kept waiting.
+        self.flush()?;
+        let path = self.path_of(task);
+        let around = self.around;
+        let before = around.clock.now().steady;
+        let asked = Probe { command, environment: &around.environment, path: &path };
+        let looking = probe(&asked);
+        tokio::pin!(looking);
+        let end = loop {
+            tokio::select! {
+                end = &mut looking => break end,
+                heard = self.signals.next() => self.hear(heard),
+            }
+        };
+        let took = around.clock.now().steady.saturating_sub(before);
+        let (code, output, error) = match end {
+            ProbeEnd::Exited { code, output } => {
+                let output = String::from_utf8_lossy(&output).into_owned();
+                let error = if code == 0 {
+                    judge(&output).err()
+                } else {
+                    Some(format!("exit code {code}"))
+                };
+                (Some(code), output, error)
+            }
+            ProbeEnd::Signaled(signal) => {
+                (None, String::new(), Some(format!("ended by signal {signal}")))
+            }
+            ProbeEnd::TimedOut => {
+                let error = format!("no answer within {} s", PROBE_LIMIT.as_secs());
+                (None, String::new(), Some(error))
+            }
+            ProbeEnd::NotStarted(error) => (None, String::new(), Some(error)),
+        };
+        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.record_probe(task, kind, command, millis, code, error.clone(), &output);
+        Ok(Seen { output, error })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each becomes a field of the event")]
+    fn record_probe(
+        &mut self,
+        task: &PlanTask,
+        kind: ProbeKind,
+        command: &str,
+        duration_ms: u64,
+        exit_code: Option<i32>,
+        error: Option<String>,
+        output: &str,
+    ) {
+        let failed = error.is_some();
+        let event = ProbeFinished {
+            task_id: task.id.clone(),
+            kind,
+            command: command.into(),
+            agent: self.options.agent.clone(),
+            status: if failed { CommandVerdict::Failure } else { CommandVerdict::Success },
+            exit_code,
+            duration_ms,
+            error,
+            output_summary: flow::last_line(output.as_bytes()),
+        };
+        self.queue(EventKind::ProbeFinished(Box::new(event)));
+    }
+}

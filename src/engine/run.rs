@@ -1,0 +1,241 @@
+//! A run: one process at work on one session, from its lock to its last word.
+//!
+//! Events are queued and become durable together, at the latest before a command starts or
+//! anything is waited for. Nothing is told before it is durable.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    Clock, RunError,
+    data::UserData,
+    signals::{Heard, Signals},
+    tell::{Told, Watcher},
+};
+use crate::{
+    exec::{Environment, Supervisor},
+    model::{Agent, Digest, Event, EventKind, Plan, PlanTask, Session, SessionId, TaskId},
+    store::{Pen, Recorder, Request, Store},
+};
+
+/// How often, while waiting, output is shown, letters are taken and the document is brought up.
+pub(super) const TICK: Duration = Duration::from_millis(100);
+
+/// Where a run takes place.
+#[derive(Debug)]
+pub struct Surroundings {
+    pub store: Store,
+    pub clock: Clock,
+    pub pen: Pen,
+    pub environment: Environment,
+}
+
+/// What to do about a command that nobody knows the end of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupted {
+    Retry,
+    Skip,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub agent: Agent,
+    pub keep_going: bool,
+    pub interrupted: Option<Interrupted>,
+}
+
+/// What keeps a run from starting another command.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stop {
+    /// 1: wait for the command and pause; 2: ask it to end; 3: end it.
+    pub level: u8,
+    /// Go at once, and leave the command to its supervisor.
+    pub leave: bool,
+    pub reason: Option<String>,
+}
+
+pub(super) struct Run<'a> {
+    pub around: &'a Surroundings,
+    pub recorder: Recorder,
+    pub plan: Arc<Plan>,
+    pub digest: Digest,
+    pub data: UserData,
+    pub options: Options,
+    pub signals: Signals,
+    pub stop: Stop,
+    pub boot_id: String,
+    /// Failed tasks that are to be tried again.
+    pub retried: HashSet<TaskId>,
+    /// Where each task stands in the plan.
+    places: HashMap<TaskId, usize>,
+    watcher: &'a mut Watcher<'a>,
+    queue: Vec<EventKind>,
+    supervisors: Vec<Supervisor>,
+    last_look: Option<Duration>,
+}
+
+impl<'a> Run<'a> {
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the run")]
+    pub(super) fn new(
+        around: &'a Surroundings,
+        recorder: Recorder,
+        plan: Plan,
+        digest: Digest,
+        data: UserData,
+        options: Options,
+        signals: Signals,
+        watcher: &'a mut Watcher<'a>,
+    ) -> Self {
+        let places = plan.tasks.iter().enumerate().map(|(at, task)| (task.id.clone(), at));
+        Self {
+            around,
+            recorder,
+            places: places.collect(),
+            plan: Arc::new(plan),
+            digest,
+            data,
+            options,
+            signals,
+            stop: Stop::default(),
+            boot_id: crate::os::boot_id(),
+            retried: HashSet::new(),
+            watcher,
+            queue: Vec::new(),
+            supervisors: Vec::new(),
+            last_look: None,
+        }
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        self.recorder.session()
+    }
+
+    pub(super) fn id(&self) -> SessionId {
+        self.session().meta.id.clone()
+    }
+
+    pub(super) fn tell(&mut self, told: Told<'_>) {
+        (self.watcher)(told);
+    }
+
+    pub(super) fn note(&mut self, text: &str) {
+        self.tell(Told::Note(text));
+    }
+
+    /// Becomes durable with the next [`Run::flush`].
+    pub(super) fn queue(&mut self, kind: EventKind) {
+        self.queue.push(kind);
+    }
+
+    /// Makes all that is queued durable, then tells it. Returns the last of it.
+    pub(super) fn flush(&mut self) -> Result<Option<Event>, RunError> {
+        if self.queue.is_empty() {
+            return Ok(None);
+        }
+        let kinds = std::mem::take(&mut self.queue);
+        let events = self.recorder.record(kinds, &self.around.clock.now())?;
+        for event in &events {
+            (self.watcher)(Told::Event(event));
+        }
+        Ok(events.into_iter().next_back())
+    }
+
+    /// Gives up what is queued: it could not be recorded.
+    pub(super) fn forget(&mut self) {
+        self.queue.clear();
+    }
+
+    pub(super) fn record(&mut self, kind: EventKind) -> Result<(), RunError> {
+        self.queue(kind);
+        self.flush().map(drop)
+    }
+
+    /// Whether another command may be started: the record can be written, and nobody asked to stop.
+    pub(super) async fn may_go_on(&mut self) -> Result<bool, RunError> {
+        loop {
+            tokio::select! {
+                biased;
+                heard = self.signals.next() => self.hear(heard),
+                () = std::future::ready(()) => break,
+            }
+        }
+        let now = self.around.clock.now().steady;
+        if self.last_look.is_none_or(|last| now.saturating_sub(last) >= TICK) {
+            self.last_look = Some(now);
+            self.take_letters()?;
+        }
+        self.supervisors.retain_mut(|supervisor| !supervisor.has_ended());
+        Ok(self.stop.level == 0 && !self.stop.leave)
+    }
+
+    pub(super) fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Interrupt => {
+                self.stop.level = self.stop.level.saturating_add(1);
+                self.stop.reason.get_or_insert_with(|| "interrupted with Ctrl-C".into());
+                let text = match self.stop.level {
+                    1 => "pausing as soon as the command is done; Ctrl-C again ends it",
+                    2 => "asking the command to end; Ctrl-C again kills it",
+                    _ => "killing the command",
+                };
+                self.note(text);
+            }
+            Heard::Terminate | Heard::HangUp => {
+                self.stop.leave = true;
+                let why = if heard == Heard::HangUp {
+                    "the terminal was closed"
+                } else {
+                    "the run was asked to terminate"
+                };
+                self.stop.reason.get_or_insert_with(|| why.into());
+            }
+        }
+    }
+
+    pub(super) fn take_letters(&mut self) -> Result<(), RunError> {
+        for request in self.around.store.take_letters(&self.recorder)? {
+            match request {
+                Request::Pause { reason } => {
+                    self.stop.level = self.stop.level.max(1);
+                    let reason = reason.unwrap_or_else(|| "asked to pause".into());
+                    self.stop.reason.get_or_insert(reason);
+                    self.note("asked to pause: pausing as soon as the command is done");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What has to be done now and then while something is waited for.
+    pub(super) fn tick(&mut self) -> Result<(), RunError> {
+        self.take_letters()?;
+        let due = self.recorder.due_in(&self.around.clock.now());
+        if due.is_some_and(|due| due.is_zero()) {
+            self.recorder.settle()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn keep(&mut self, supervisor: Supervisor) {
+        self.supervisors.push(supervisor);
+    }
+
+    /// The directories that come first in PATH for a task: its own, and those of all it needs.
+    pub(super) fn path_of(&self, task: &PlanTask) -> Vec<PathBuf> {
+        let mut path = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![task];
+        while let Some(task) = open.pop() {
+            if seen.insert(&task.id) {
+                path.extend(task.path.iter().map(|place| self.around.environment.expand(place)));
+                let needed = task.depends_on.iter().filter_map(|id| self.places.get(id));
+                open.extend(needed.filter_map(|at| self.plan.tasks.get(*at)));
+            }
+        }
+        path
+    }
+}

@@ -1,0 +1,443 @@
+//! Sessions from outside: apply a plan, resume where one stopped, ask one to pause.
+
+use std::path::Path;
+
+use super::{
+    Clock, GivenData, RunError,
+    data::UserData,
+    machine,
+    run::{Interrupted, Options, Run, Surroundings},
+    signals::Signals,
+    tasks::TaskEnd,
+    tell::{Told, Watcher},
+};
+use crate::{
+    disk::{self, DiskError, Fs},
+    flow::{self, plan_problems, walk_to_execution},
+    model::{
+        Agent, ApprovedBy, Digest, EventKind, Outcome, PauseReason, Phase, Plan, Session,
+        SessionCreated, SessionId, SessionStatus, TaskId, TaskStatus, VERSION,
+    },
+    store::{LARGEST_PLAN, Recorder, Request, Store, StoreError},
+};
+
+/// How a plan is approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// Whatever it is.
+    Unattended,
+    /// If this is its digest.
+    Digest(String),
+}
+
+/// What to do about tasks that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    Retry,
+    Skip,
+}
+
+/// How a run should go.
+#[derive(Debug)]
+pub struct Wishes {
+    pub approval: Option<Approval>,
+    pub keep_going: bool,
+    pub interrupted: Option<Interrupted>,
+    pub data: GivenData,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub session_id: SessionId,
+    pub status: SessionStatus,
+    /// Why it is paused or failed.
+    pub reason: Option<String>,
+    /// Whether a person has to decide something.
+    pub undecided: bool,
+}
+
+/// Reads a plan file and finds everything that is wrong with it.
+pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
+    let unreadable =
+        |error: DiskError| RunError::PlanFile { path: path.into(), source: error.source };
+    let bytes = disk::read_whole(&Fs::real(), path, LARGEST_PLAN).map_err(unreadable)?;
+    let limit = LARGEST_PLAN;
+    let bytes =
+        bytes.map_err(|found| RunError::PlanTooLarge { path: path.into(), found, limit })?;
+    let plan: Plan = serde_json::from_slice(&bytes)
+        .map_err(|source| RunError::NotAPlan { path: path.into(), source })?;
+    let mut problems = plan_problems(&plan);
+    problems.extend(needs_root(&plan));
+    if !problems.is_empty() {
+        return Err(RunError::BadPlan { path: path.into(), problems });
+    }
+    let digest = plan.compute_digest();
+    Ok((plan, digest))
+}
+
+/// Commands that need the rights of root where we do not have them.
+fn needs_root(plan: &Plan) -> Vec<flow::Problem> {
+    if rustix::process::geteuid().is_root() {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    for (at, task) in plan.tasks.iter().enumerate() {
+        for (number, command) in task.commands.iter().enumerate() {
+            if command.requires_sudo {
+                problems.push(flow::Problem {
+                    place: format!("tasks[{at}].commands[{number}].requires_sudo"),
+                    message: "this can only be run as root so far".into(),
+                });
+            }
+        }
+    }
+    problems
+}
+
+/// Runs a plan as a new session, to its end or to where it cannot go on.
+pub fn apply(
+    around: &Surroundings,
+    path: &Path,
+    wishes: &Wishes,
+    watcher: &mut Watcher<'_>,
+) -> Result<Ended, RunError> {
+    let (plan, digest) = read_plan(path)?;
+    let approved_by = approve(&digest, wishes.approval.as_ref(), None)?;
+    let data = UserData::gather(&plan, None, &wishes.data)?;
+    let agent = agent_of(approved_by);
+    within_runtime(async {
+        let signals = Signals::listen().map_err(RunError::Runtime)?;
+        let _only = around.store.lock_runner(&around.pen)?;
+        let recorder = create(around, &agent, watcher)?;
+        around.store.save_plan(&recorder, &plan)?;
+        let options =
+            Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
+        let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+        let ended = drive(&mut run, Some(approved_by), None).await;
+        close(run, ended)
+    })
+}
+
+/// Goes on with a session where it stopped.
+pub fn resume(
+    around: &Surroundings,
+    id: &SessionId,
+    failed: Failed,
+    wishes: &Wishes,
+    watcher: &mut Watcher<'_>,
+) -> Result<Ended, RunError> {
+    within_runtime(async {
+        let signals = Signals::listen().map_err(RunError::Runtime)?;
+        let _only = around.store.lock_runner(&around.pen)?;
+        let recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
+        let session = recorder.session();
+        check_resumable(session)?;
+        let plan = plan_of(&around.store, session)?;
+        let digest = plan.compute_digest();
+        let approved_by = match session.plan.approved_at {
+            Some(_) => None,
+            None => Some(approve(&digest, wishes.approval.as_ref(), Some(id))?),
+        };
+        let data = UserData::gather(&plan, Some(session), &wishes.data)?;
+        let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
+        let options =
+            Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
+        let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+        let ended = drive(&mut run, approved_by, Some(failed)).await;
+        close(run, ended)
+    })
+}
+
+/// The session that `resume` means when none is named: the newest that is not complete.
+pub fn newest_unfinished(store: &Store) -> Result<SessionId, RunError> {
+    let listing = store.list(None)?;
+    let unfinished = listing.sessions.into_iter().find(|s| s.status != SessionStatus::Completed);
+    unfinished.map(|session| session.id).ok_or(RunError::NothingToResume)
+}
+
+fn approve(
+    digest: &Digest,
+    approval: Option<&Approval>,
+    session: Option<&SessionId>,
+) -> Result<ApprovedBy, RunError> {
+    match approval {
+        Some(Approval::Unattended) => Ok(ApprovedBy::Unattended),
+        Some(Approval::Digest(approved)) if approved == digest.as_str() => Ok(ApprovedBy::User),
+        Some(Approval::Digest(approved)) => {
+            Err(RunError::OtherDigest { approved: approved.clone(), found: digest.clone() })
+        }
+        None => Err(RunError::NotApproved { digest: digest.clone(), session: session.cloned() }),
+    }
+}
+
+fn agent_of(approved_by: ApprovedBy) -> Agent {
+    match approved_by {
+        ApprovedBy::Unattended => Agent::unattended(),
+        ApprovedBy::User | ApprovedBy::Elicitation | ApprovedBy::Agent => Agent::user(),
+    }
+}
+
+fn create(
+    around: &Surroundings,
+    agent: &Agent,
+    watcher: &mut Watcher<'_>,
+) -> Result<Recorder, RunError> {
+    let id = around.clock.session_id();
+    let created = SessionCreated {
+        format: VERSION.into(),
+        session_id: id.clone(),
+        machine: machine(),
+        agent: agent.clone(),
+        objective: None,
+        branch: None,
+        starting_commit: None,
+        expanded_from: None,
+    };
+    let first = EventKind::SessionCreated(Box::new(created));
+    let (recorder, event) = around.store.create(&id, &around.pen, first, &around.clock.now())?;
+    watcher(Told::Event(&event));
+    Ok(recorder)
+}
+
+fn check_resumable(session: &Session) -> Result<(), RunError> {
+    let id = session.meta.id.clone();
+    if session.meta.status == SessionStatus::Completed {
+        return Err(RunError::NotResumable { id, status: session.meta.status });
+    }
+    let theirs = &session.meta.machine;
+    match (&theirs.machine_id, machine().machine_id) {
+        (Some(theirs_id), Some(ours)) if *theirs_id != ours => {
+            Err(RunError::OtherMachine { id, hostname: theirs.hostname.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn plan_of(store: &Store, session: &Session) -> Result<Plan, RunError> {
+    let id = &session.meta.id;
+    match &session.plan.digest {
+        Some(digest) => Ok(store.approved_plan(id, digest)?),
+        None => store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() }),
+    }
+}
+
+fn within_runtime<T>(work: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(RunError::Runtime)?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
+}
+
+/// From wherever the session stands to where it ends or must stop.
+async fn drive(
+    run: &mut Run<'_>,
+    approved_by: Option<ApprovedBy>,
+    resumed: Option<Failed>,
+) -> Result<Ended, RunError> {
+    let short: Vec<_> = run.data.too_short().map(str::to_owned).collect();
+    for key in short {
+        run.note(&format!("`{key}` is too short to be kept out of the output of commands"));
+    }
+    if let Some(failed) = resumed {
+        take_over(run, failed)?;
+    }
+    if let Some(approved_by) = approved_by {
+        let values = run.data.recorded().to_vec();
+        let plan = std::sync::Arc::clone(&run.plan);
+        let digest = run.digest.clone();
+        for event in walk_to_execution(run.session(), &plan, &digest, &values, approved_by) {
+            run.queue(event);
+        }
+        run.flush()?;
+    }
+    let end = if run.session().phase.current == Phase::Execute {
+        run.execute().await?
+    } else {
+        TaskEnd::Settled
+    };
+    match end {
+        TaskEnd::Settled => complete(run),
+        TaskEnd::Failed => fail(run),
+        TaskEnd::Stopped => {
+            let reason = run.stop.reason.clone().unwrap_or_else(|| "asked to stop".into());
+            pause(run, PauseReason::UserRequest, reason, false)
+        }
+        TaskEnd::Undecided(what) => pause(run, PauseReason::SystemError, what, true),
+    }
+}
+
+/// The first events of a resumed run: what the one before left unsaid, and what was decided since.
+fn take_over(run: &mut Run<'_>, failed: Failed) -> Result<(), RunError> {
+    // Letters to an earlier run are not meant for this one.
+    run.around.store.take_letters(&run.recorder)?;
+    if run.session().meta.status == SessionStatus::InProgress {
+        run.queue(EventKind::SessionPaused {
+            reason: PauseReason::SystemError,
+            context: Some("the run before this one ended without a word".into()),
+        });
+    }
+    run.queue(EventKind::SessionResumed {});
+    run.flush()?;
+    let tasks = run.session().tasks.values();
+    let failed_tasks: Vec<TaskId> = tasks
+        .filter(|task| task.status == TaskStatus::Failed)
+        .map(|task| task.task_id.clone())
+        .collect();
+    match failed {
+        Failed::Retry => {
+            for task_id in flow::waiting_for(run.session(), &failed_tasks) {
+                let reason = "what it needs is tried again".into();
+                run.queue(EventKind::TaskReset { task_id, reason });
+            }
+            run.retried.extend(failed_tasks);
+        }
+        Failed::Skip => {
+            for task_id in failed_tasks {
+                let reason = "it failed and was passed by".into();
+                run.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
+            }
+        }
+    }
+    run.flush().map(drop)
+}
+
+fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
+    run.flush()?;
+    if run.session().phase.current == Phase::Execute {
+        let count = run.session().tasks.len();
+        let evidence = format!("all {count} are completed or skipped");
+        let gates = vec![flow::passed("tasks_settled", &evidence)];
+        run.queue(EventKind::GatesEvaluated { phase: Phase::Execute, gates });
+        run.queue(flow::completed(Phase::Execute));
+        run.flush()?;
+    }
+    let completion = run.session().phase_timing.get(&Phase::Completion);
+    if completion.is_none_or(|timing| timing.completed_at.is_none()) {
+        run.queue(flow::completed(Phase::Completion));
+    }
+    let outcome = Outcome {
+        summary: summary(run.session()),
+        next_session_notes: None,
+        key_decisions: Vec::new(),
+        extra: crate::model::Extra::new(),
+    };
+    run.queue(EventKind::SessionCompleted { outcome: Some(outcome) });
+    run.flush()?;
+    Ok(ended(run, None, false))
+}
+
+fn summary(session: &Session) -> String {
+    let count = |status| session.tasks.values().filter(|task| task.status == status).count();
+    let mut parts = Vec::new();
+    for (status, what) in [
+        (TaskStatus::Completed, "completed"),
+        (TaskStatus::Skipped, "skipped"),
+        (TaskStatus::Failed, "failed"),
+        (TaskStatus::Pending, "not begun"),
+    ] {
+        match count(status) {
+            0 => {}
+            count => parts.push(format!("{count} {what}")),
+        }
+    }
+    format!("tasks: {}", parts.join(", "))
+}
+
+fn fail(run: &mut Run<'_>) -> Result<Ended, RunError> {
+    run.flush()?;
+    let failed = run.session().tasks.values().filter(|task| task.status == TaskStatus::Failed);
+    let names: Vec<_> = failed.map(|task| task.task_id.to_string()).collect();
+    let error = names.join(", ");
+    run.queue(EventKind::SessionFailed { error: error.clone() });
+    run.flush()?;
+    Ok(ended(run, Some(error), false))
+}
+
+fn pause(
+    run: &mut Run<'_>,
+    reason: PauseReason,
+    context: String,
+    undecided: bool,
+) -> Result<Ended, RunError> {
+    run.queue(EventKind::SessionPaused { reason, context: Some(context.clone()) });
+    run.flush()?;
+    Ok(ended(run, Some(context), undecided))
+}
+
+fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
+    Ended { session_id: run.id(), status: run.session().meta.status, reason, undecided }
+}
+
+/// Leaves the record in order, as far as that can be done.
+fn close(mut run: Run<'_>, ended: Result<Ended, RunError>) -> Result<Ended, RunError> {
+    let id = run.id();
+    let unrecorded =
+        |source: StoreError| RunError::Unrecorded { id: id.clone(), source: Box::new(source) };
+    match ended {
+        Ok(ended) => run.recorder.close().map(|_| ended).map_err(unrecorded),
+        Err(error) => {
+            // What could not be written may be a matter of space: a pause is short, and room for
+            // it was kept.
+            if run.session().meta.status == SessionStatus::InProgress {
+                let context = Some(error.to_string());
+                let kind = EventKind::SessionPaused { reason: PauseReason::SystemError, context };
+                run.forget();
+                let _ = run.record(kind);
+            }
+            Err(match error {
+                RunError::Store(source) => unrecorded(source),
+                other => other,
+            })
+        }
+    }
+}
+
+/// What came of asking a session to pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseAnswer {
+    /// Whoever runs it has read the request, and pauses when its command is done.
+    Asked,
+    /// Nobody was running it; it is paused now.
+    Paused,
+    /// It was paused before.
+    WasPaused,
+}
+
+/// Pauses a session, whoever runs it.
+pub fn ask_to_pause(
+    store: &Store,
+    clock: &Clock,
+    pen: &crate::store::Pen,
+    id: &SessionId,
+    reason: Option<String>,
+) -> Result<PauseAnswer, RunError> {
+    let status = store.load(id)?.session.meta.status;
+    match status {
+        SessionStatus::Paused => return Ok(PauseAnswer::WasPaused),
+        SessionStatus::Completed | SessionStatus::Failed => {
+            return Err(RunError::NotResumable { id: id.clone(), status });
+        }
+        SessionStatus::InProgress => {}
+    }
+    let letter = store.leave_letter(id, &Request::Pause { reason: reason.clone() })?;
+    while store.is_locked(id)? {
+        if !letter.is_waiting()? {
+            return Ok(PauseAnswer::Asked);
+        }
+        super::clock::pause(std::time::Duration::from_millis(10));
+    }
+    if !letter.withdraw()? {
+        return Ok(PauseAnswer::Asked);
+    }
+    let mut recorder = store.open_record(id, pen, &clock.now())?;
+    if recorder.session().meta.status != SessionStatus::InProgress {
+        return ask_to_pause(store, clock, pen, id, reason);
+    }
+    let reason_given = reason.or_else(|| Some("paused from another terminal".into()));
+    let kind = EventKind::SessionPaused { reason: PauseReason::UserRequest, context: reason_given };
+    recorder.record(vec![kind], &clock.now())?;
+    recorder.close()?;
+    Ok(PauseAnswer::Paused)
+}

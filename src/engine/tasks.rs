@@ -1,0 +1,421 @@
+//! The execute phase, task by task: detect, run the commands, verify, read the version.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+
+use super::{
+    RunError,
+    attempts::AttemptEnd,
+    clock,
+    run::{Interrupted, Run},
+};
+use crate::{
+    exec::{ErrorClass, Finish, classify, read_all},
+    flow,
+    model::{
+        AttemptOutcome, CommandFinished, CommandStarted, CommandStatus, CommandVerdict, EventKind,
+        Extra, FailureContext, InFlight, PlanCommand, PlanTask, ResumeAction, TaskRecord,
+        TaskStatus,
+    },
+};
+
+/// The pause before a second try; it doubles from try to try.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TaskEnd {
+    Settled,
+    Failed,
+    /// Someone asked to stop.
+    Stopped,
+    /// A person must decide: about what.
+    Undecided(String),
+}
+
+/// What came of one command.
+enum CommandEnd {
+    Done,
+    /// The task as a whole is done, whatever this command did.
+    TaskDone,
+    Failed {
+        error: String,
+        class: ErrorClass,
+    },
+    Skip(String),
+    Stopped,
+    Undecided(String),
+}
+
+impl Run<'_> {
+    /// All tasks, in plan order; stops at the first that failed unless told to keep going.
+    pub(super) async fn execute(&mut self) -> Result<TaskEnd, RunError> {
+        let plan = Arc::clone(&self.plan);
+        let mut failed = false;
+        for task in &plan.tasks {
+            match self.run_task(task).await? {
+                TaskEnd::Settled => {}
+                TaskEnd::Failed => {
+                    failed = true;
+                    if !self.options.keep_going {
+                        break;
+                    }
+                }
+                end => return Ok(end),
+            }
+        }
+        Ok(if failed { TaskEnd::Failed } else { TaskEnd::Settled })
+    }
+
+    fn task_record(&self, task: &PlanTask) -> Option<&TaskRecord> {
+        self.session().tasks.get(&task.id).map(Arc::as_ref)
+    }
+
+    async fn run_task(&mut self, task: &PlanTask) -> Result<TaskEnd, RunError> {
+        let status = self.task_record(task).map_or(TaskStatus::Pending, |record| record.status);
+        match status {
+            TaskStatus::Completed | TaskStatus::Skipped => return Ok(TaskEnd::Settled),
+            TaskStatus::Failed if !self.retried.contains(&task.id) => return Ok(TaskEnd::Failed),
+            TaskStatus::Failed | TaskStatus::Pending | TaskStatus::InProgress => {}
+        }
+        let starts = status != TaskStatus::InProgress;
+        // What is queued may decide what becomes of this task.
+        if !task.depends_on.is_empty() {
+            self.flush()?;
+        }
+        if starts && let Some(missing) = flow::missing_dependency(self.session(), task) {
+            let (because_of, reason) =
+                (missing.clone(), format!("it needs {missing}, which is not there"));
+            self.queue(EventKind::TaskSkipped {
+                task_id: task.id.clone(),
+                reason,
+                because_of: Some(because_of),
+            });
+            return Ok(TaskEnd::Settled);
+        }
+        if !self.may_go_on().await? && !self.is_open(task) {
+            return Ok(TaskEnd::Stopped);
+        }
+        if starts {
+            self.queue(EventKind::TaskStarted { task_id: task.id.clone() });
+            if status == TaskStatus::Failed {
+                // That it may be tried again must be known before it is.
+                self.flush()?;
+            }
+        }
+        if !self.task_record(task).is_some_and(flow::has_begun)
+            && let Some(found) = self.detect(task).await?
+        {
+            return self.complete(task, found).await;
+        }
+        for (index, command) in task.commands.iter().enumerate() {
+            match self.run_command(task, index, command).await? {
+                CommandEnd::Done => {}
+                CommandEnd::TaskDone => return self.complete(task, Map::new()).await,
+                CommandEnd::Failed { error, class } => return self.fail(task, error, class),
+                CommandEnd::Skip(reason) => {
+                    let task_id = task.id.clone();
+                    self.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
+                    return Ok(TaskEnd::Settled);
+                }
+                CommandEnd::Stopped => return Ok(TaskEnd::Stopped),
+                CommandEnd::Undecided(what) => return Ok(TaskEnd::Undecided(what)),
+            }
+        }
+        if let Err(error) = self.verify(task).await? {
+            return self.fail(task, error, ErrorClass::VerificationFailed);
+        }
+        self.complete(task, Map::new()).await
+    }
+
+    fn is_open(&self, task: &PlanTask) -> bool {
+        self.task_record(task).is_some_and(|record| !record.in_flight.is_empty())
+    }
+
+    async fn complete(
+        &mut self,
+        task: &PlanTask,
+        mut result: Map<String, Value>,
+    ) -> Result<TaskEnd, RunError> {
+        if let Some(version) = self.version(task).await? {
+            result.insert("version".into(), Value::String(version));
+        }
+        self.queue(EventKind::TaskCompleted { task_id: task.id.clone(), result });
+        Ok(TaskEnd::Settled)
+    }
+
+    fn fail(
+        &mut self,
+        task: &PlanTask,
+        error: String,
+        class: ErrorClass,
+    ) -> Result<TaskEnd, RunError> {
+        let failure_context = FailureContext {
+            error_type: class.name().into(),
+            suggested_resolution: class.advice().into(),
+            extra: Extra::new(),
+        };
+        let task_id = task.id.clone();
+        self.record(EventKind::TaskFailed { task_id, error, failure_context })?;
+        Ok(TaskEnd::Failed)
+    }
+
+    /// One planned command, through as many attempts as the plan allows.
+    async fn run_command(
+        &mut self,
+        task: &PlanTask,
+        index: usize,
+        command: &PlanCommand,
+    ) -> Result<CommandEnd, RunError> {
+        let mut tries = 0;
+        loop {
+            let record = self.task_record(task);
+            let open = record.and_then(|record| record.in_flight.first()).cloned();
+            let begun_here = open.is_none();
+            let open = if let Some(open) = open {
+                // Commands before the one under way are done.
+                if open.command_index != index {
+                    return Ok(CommandEnd::Done);
+                }
+                open
+            } else {
+                if let Some(end) = self.settled_before(task, index).await? {
+                    return Ok(end);
+                }
+                if !self.may_go_on().await? {
+                    return Ok(CommandEnd::Stopped);
+                }
+                self.begin(task, index, command)?
+            };
+            tries += 1;
+            let end = self.conclude(task, command, &open, begun_here).await?;
+            let (finish, recovered) = match end {
+                AttemptEnd::Left => return Ok(CommandEnd::Stopped),
+                AttemptEnd::Indeterminate(why) => {
+                    self.record_unknown(task, command, &open, &why)?;
+                    continue;
+                }
+                AttemptEnd::Finished { finish, recovered } => (finish, recovered),
+            };
+            let last = if finish.bytes > 0 { self.last_line_of(&open)? } else { None };
+            let error = describe(&finish, command, last.as_deref());
+            let stopped_by_person = self.stop.level >= 2;
+            let again = error.is_some() && (stopped_by_person || tries <= command.retries);
+            self.record_finish(
+                task,
+                command,
+                &open,
+                &finish,
+                recovered,
+                error.clone(),
+                last,
+                again,
+            )?;
+            tracing::trace!(step = "finished");
+            let Some(error) = error else { return Ok(CommandEnd::Done) };
+            if stopped_by_person {
+                return Ok(CommandEnd::Stopped);
+            }
+            if tries > command.retries {
+                return Ok(CommandEnd::Failed { error, class: classify(&finish) });
+            }
+            if !self.wait_before_retry(task, tries).await? {
+                return Ok(CommandEnd::Stopped);
+            }
+        }
+    }
+
+    /// What is to be made of a command that was tried before; `None` if it is to run now.
+    async fn settled_before(
+        &mut self,
+        task: &PlanTask,
+        index: usize,
+    ) -> Result<Option<CommandEnd>, RunError> {
+        let Some(record) = self.task_record(task) else { return Ok(None) };
+        let Some(command) = record.command(index) else { return Ok(None) };
+        if command.status != CommandStatus::Failed {
+            return Ok(Some(CommandEnd::Done));
+        }
+        let unknown = flow::is_indeterminate(record, index);
+        let error = command.error.clone().unwrap_or_else(|| "it failed".into());
+        let number = index + 1;
+        let point = self.session().resume_point_of(&task.id);
+        match point.map_or(ResumeAction::Choose, |point| point.action) {
+            ResumeAction::Retry => Ok(None),
+            ResumeAction::Skip => Ok(Some(CommandEnd::Skip("passed by after it failed".into()))),
+            ResumeAction::Choose if !unknown => {
+                // The run that saw it fail ended before it could say so of the task.
+                Ok(Some(CommandEnd::Failed { error, class: ErrorClass::Unknown }))
+            }
+            ResumeAction::Choose => {
+                if self.is_done_after_all(task).await? {
+                    return Ok(Some(CommandEnd::TaskDone));
+                }
+                let task_id = task.id.clone();
+                let (action, end) = match self.options.interrupted {
+                    None => {
+                        let what = format!("command {number} of {task_id}: {error}");
+                        return Ok(Some(CommandEnd::Undecided(what)));
+                    }
+                    Some(Interrupted::Retry) => (ResumeAction::Retry, None),
+                    Some(Interrupted::Skip) => {
+                        let reason = format!("command {number} was interrupted; passed by");
+                        (ResumeAction::Skip, Some(CommandEnd::Skip(reason)))
+                    }
+                };
+                let context = format!("command {number} was interrupted: {}", action.name());
+                self.queue(EventKind::ResumeChosen { task_id, action, context });
+                Ok(end)
+            }
+        }
+    }
+
+    /// Records the start of a command. From here on it may run, and nothing runs before.
+    fn begin(
+        &mut self,
+        task: &PlanTask,
+        index: usize,
+        command: &PlanCommand,
+    ) -> Result<InFlight, RunError> {
+        let known = self.task_record(task).and_then(|record| record.command(index)?.attempts);
+        let names = self.data.variables().map(|(name, _)| name);
+        let started = CommandStarted {
+            task_id: task.id.clone(),
+            task_ids: vec![task.id.clone()],
+            command_index: index,
+            attempt: known.unwrap_or(0).saturating_add(1),
+            command: command.command.clone(),
+            arguments: names.chain(command.env.keys().cloned()).collect(),
+            agent: self.options.agent.clone(),
+            description: command.description.clone().or_else(|| command.name.clone()),
+            user_choice: None,
+            idempotent: command.idempotent,
+            digest: self.digest.clone(),
+            cookie: clock::cookie(),
+            boot_id: self.boot_id.clone(),
+        };
+        self.queue(EventKind::CommandStarted(Box::new(started)));
+        self.flush()?;
+        tracing::trace!(step = "started");
+        let open = self.task_record(task).and_then(|record| record.in_flight.last()).cloned();
+        open.ok_or_else(|| RunError::Attempt {
+            id: self.id(),
+            source: std::io::Error::other("its start was not recorded"),
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each becomes a field of the event")]
+    fn record_finish(
+        &mut self,
+        task: &PlanTask,
+        command: &PlanCommand,
+        open: &InFlight,
+        finish: &Finish,
+        recovered: bool,
+        error: Option<String>,
+        last: Option<String>,
+        again: bool,
+    ) -> Result<(), RunError> {
+        let failed = error.is_some();
+        let resume =
+            failed.then_some(if again { ResumeAction::Retry } else { ResumeAction::Choose });
+        let kind = CommandFinished {
+            outcome: finish.outcome,
+            status: if failed { CommandVerdict::Failure } else { CommandVerdict::Success },
+            exit_code: finish.exit_code,
+            signal: finish.signal,
+            duration_ms: finish.duration_ms,
+            error,
+            output_summary: last,
+            recovered,
+            resume,
+            ..self.finished(task, command, open)
+        };
+        self.record(EventKind::CommandFinished(Box::new(kind)))
+    }
+
+    fn record_unknown(
+        &mut self,
+        task: &PlanTask,
+        command: &PlanCommand,
+        open: &InFlight,
+        why: &str,
+    ) -> Result<(), RunError> {
+        let again = if open.idempotent { ResumeAction::Retry } else { ResumeAction::Choose };
+        let kind = CommandFinished {
+            error: Some(format!("nobody knows how it ended: {why}")),
+            resume: Some(again),
+            ..self.finished(task, command, open)
+        };
+        self.record(EventKind::CommandFinished(Box::new(kind)))
+    }
+
+    /// The end of an attempt of which nothing is known yet.
+    fn finished(&self, task: &PlanTask, command: &PlanCommand, open: &InFlight) -> CommandFinished {
+        let names = self.data.variables().map(|(name, _)| name);
+        CommandFinished {
+            started_seq: open.seq,
+            task_id: task.id.clone(),
+            command: command.command.clone(),
+            arguments: names.chain(command.env.keys().cloned()).collect(),
+            agent: self.options.agent.clone(),
+            status: CommandVerdict::Failure,
+            outcome: AttemptOutcome::Indeterminate,
+            exit_code: None,
+            signal: None,
+            duration_ms: 0,
+            error: None,
+            output_summary: None,
+            recovered: false,
+            log: Some(format!("attempts/{}", open.seq)),
+            resume: None,
+        }
+    }
+
+    /// Whether to go on with another try, after a pause in which the task is pending.
+    async fn wait_before_retry(&mut self, task: &PlanTask, tries: u32) -> Result<bool, RunError> {
+        let doubled = FIRST_PAUSE.saturating_mul(1 << (tries - 1).min(5));
+        let pause = clock::with_jitter(doubled.min(LONGEST_PAUSE));
+        let reason = format!("trying again in {} ms", pause.as_millis());
+        self.record(EventKind::TaskReset { task_id: task.id.clone(), reason })?;
+        let end = tokio::time::sleep(pause);
+        tokio::pin!(end);
+        while self.stop.level == 0 && !self.stop.leave {
+            tokio::select! {
+                () = &mut end => {
+                    self.queue(EventKind::TaskStarted { task_id: task.id.clone() });
+                    return Ok(true);
+                }
+                heard = self.signals.next() => self.hear(heard),
+                () = tokio::time::sleep(super::run::TICK) => self.tick()?,
+            }
+        }
+        Ok(false)
+    }
+
+    fn last_line_of(&self, open: &InFlight) -> Result<Option<String>, RunError> {
+        let store = &self.around.store;
+        let directory = store.home().attempt(&self.id(), open.seq);
+        let pieces = read_all(store.fs(), &directory)?;
+        Ok(pieces.last().and_then(|piece| flow::last_line(&piece.bytes)))
+    }
+}
+
+/// What went wrong, in a few words; `None` if nothing did.
+fn describe(finish: &Finish, command: &PlanCommand, last: Option<&str>) -> Option<String> {
+    let how = match (finish.outcome, finish.exit_code, finish.signal) {
+        (AttemptOutcome::Exited, Some(0), _) => return None,
+        (AttemptOutcome::TimedOut, ..) => {
+            format!("timed out after {} s", command.timeout_seconds.unwrap_or_default())
+        }
+        (AttemptOutcome::NotStarted, ..) => {
+            let problem = finish.problem.as_deref().unwrap_or("for an unknown reason");
+            format!("could not be started: {problem}")
+        }
+        (_, Some(code), _) => format!("exit code {code}"),
+        (_, None, Some(signal)) => format!("ended by signal {signal}"),
+        (_, None, None) => "ended, and the system does not say how".into(),
+    };
+    Some(last.map_or_else(|| how.clone(), |last| format!("{how}: {last}")))
+}

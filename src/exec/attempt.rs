@@ -1,0 +1,111 @@
+//! An attempt as its directory tells it, to a runner that may not be the one that began it.
+
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+
+use super::{
+    Claim, Finish,
+    claim::{ALIVE, RESULT},
+    finish,
+};
+use crate::{
+    disk::{DiskError, Fs},
+    os::{self, Process},
+};
+
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    fs: Fs,
+    directory: PathBuf,
+}
+
+/// What has become of an attempt that was begun in this boot of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// No supervisor has taken it: nothing has run, and it can be started.
+    Unclaimed,
+    /// Its supervisor lives: a result will come.
+    Running(Claim),
+    Finished(Box<Finish>),
+    /// Its supervisor is gone without a result, and something of it still runs: what that is.
+    Orphaned(Vec<String>),
+    /// Its supervisor is gone without a result, and nothing is left: how it ended nobody knows.
+    Lost,
+}
+
+impl Attempt {
+    pub fn new(fs: &Fs, directory: &Path) -> Self {
+        Self { fs: fs.clone(), directory: directory.into() }
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes the attempt's directory, unless it is there.
+    pub fn prepare(&self) -> Result<(), DiskError> {
+        let create = |path: &Path| match self.fs.create_dir(path) {
+            Err(error) if error.already_exists() => Ok(()),
+            created => created,
+        };
+        match create(&self.directory) {
+            Err(error) if error.not_found() => {
+                create(self.directory.parent().unwrap_or(&self.directory))?;
+                create(&self.directory)
+            }
+            created => created,
+        }
+    }
+
+    /// Valid only for an attempt of this boot: after another one files tell nothing.
+    pub fn standing(&self, cookie: &str) -> Result<Standing, DiskError> {
+        let Some((claim, file)) = Claim::read(&self.fs, &self.directory)? else {
+            return Ok(Standing::Unclaimed);
+        };
+        // The order matters: a result is published before the claim is let go.
+        let locked = file.is_locked()?;
+        if let Some(finish) = finish::read(&self.fs, &self.directory.join(RESULT))? {
+            return Ok(Standing::Finished(Box::new(finish)));
+        }
+        if locked {
+            return Ok(Standing::Running(claim));
+        }
+        let remains = os::remains(claim.pid, claim.start_time, cookie);
+        let mut names: Vec<_> =
+            remains.iter().map(|process| format!("{} ({})", process.name, process.pid)).collect();
+        if names.is_empty() && self.is_alive()? {
+            names.push("a process that cannot be seen".into());
+        }
+        Ok(if names.is_empty() { Standing::Lost } else { Standing::Orphaned(names) })
+    }
+
+    /// Asks the supervisor to end the command: at first politely, then not. Whether there was one
+    /// to ask.
+    pub fn end(&self, harshly: bool) -> Result<bool, DiskError> {
+        let Some((claim, file)) = Claim::read(&self.fs, &self.directory)? else {
+            return Ok(false);
+        };
+        // While the claim is locked its number is that of the supervisor and of nobody else.
+        if !file.is_locked()? {
+            return Ok(false);
+        }
+        let supervisor = Process {
+            pid: claim.pid,
+            parent: 0,
+            session: claim.sid,
+            name: String::new(),
+            started: claim.start_time,
+        };
+        Ok(os::signal(&supervisor, if harshly { Signal::QUIT } else { Signal::TERM }))
+    }
+
+    /// Whether something that the command started still holds its sign of life.
+    fn is_alive(&self) -> Result<bool, DiskError> {
+        match self.fs.open_read(&self.directory.join(ALIVE)) {
+            Ok(file) => file.is_locked(),
+            Err(error) if error.not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

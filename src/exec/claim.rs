@@ -1,0 +1,117 @@
+//! Which supervisor runs an attempt: at most one, ever.
+//!
+//! A claim is written and locked under a name of its own and then linked to `claim`, which only
+//! one can do. So `claim` is never seen unlocked while its supervisor lives: *claim locked* means
+//! that a result will come.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::finish::Room;
+use crate::{
+    disk::{DiskError, File, Fs},
+    os,
+};
+
+pub(super) const CLAIM: &str = "claim";
+pub(super) const ALIVE: &str = "alive";
+pub(super) const RESULT: &str = "result";
+
+/// Far above what scripts use for redirections of their own.
+const ALIVE_DESCRIPTOR: i32 = 200;
+
+/// Who claimed an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    pub pid: u32,
+    pub sid: u32,
+    pub pgid: u32,
+    pub start_time: u64,
+    pub boot_id: String,
+}
+
+/// A claim that is ours. Everything the attempt needs on the disk is there.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    /// Held until the result is published; no child inherits it.
+    pub lock: File,
+    /// Locked; the command inherits it, and with it the lock.
+    pub alive: File,
+    pub room: Room,
+}
+
+impl Claim {
+    fn ours(boot_id: &str) -> Self {
+        let pid = std::process::id();
+        Self {
+            pid,
+            // A supervisor leads the session and the group it is in.
+            sid: pid,
+            pgid: pid,
+            start_time: os::started(pid).unwrap_or(0),
+            boot_id: boot_id.into(),
+        }
+    }
+
+    pub(super) fn read(fs: &Fs, directory: &Path) -> Result<Option<(Self, File)>, DiskError> {
+        match fs.open_read(&directory.join(CLAIM)) {
+            Ok(file) => {
+                let bytes = file.read_from(0)?;
+                Ok(serde_json::from_slice(&bytes).ok().map(|claim| (claim, file)))
+            }
+            Err(error) if error.not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Claimed {
+    /// Claims the attempt in `directory`; `None` if another one did.
+    ///
+    /// What can fail fails before the claim is made: afterwards only the command is left to do.
+    pub(super) fn take(
+        fs: &Fs,
+        directory: &Path,
+        boot_id: &str,
+    ) -> Result<Option<Self>, DiskError> {
+        let claim = Claim::ours(boot_id);
+        let own = |name: &str| directory.join(format!("{name}.{}.tmp", claim.pid));
+        for name in [CLAIM, ALIVE, RESULT] {
+            // Left by one who had our number and died: it is not in use.
+            match fs.remove(&own(name)) {
+                Err(error) if !error.not_found() => return Err(error),
+                _ => {}
+            }
+        }
+        let room = Room::take(fs, &own(RESULT))?;
+        let alive = locked(fs, &own(ALIVE))?;
+        let lock = locked(fs, &own(CLAIM))?;
+        lock.write_all_at(&serde_json::to_vec(&claim).unwrap_or_default(), 0)?;
+        match fs.link(&own(CLAIM), &directory.join(CLAIM)) {
+            Ok(()) => {}
+            Err(error) => {
+                for name in [CLAIM, ALIVE, RESULT] {
+                    // Best effort: a left-over says nothing.
+                    let _ = fs.remove(&own(name));
+                }
+                return if error.already_exists() { Ok(None) } else { Err(error) };
+            }
+        }
+        fs.rename(&own(ALIVE), &directory.join(ALIVE))?;
+        let _ = fs.remove(&own(CLAIM));
+        Ok(Some(Self { lock, alive, room }))
+    }
+
+    /// What the command inherits to show that it lives.
+    pub(super) fn token(&self) -> Result<std::os::fd::OwnedFd, DiskError> {
+        self.alive.for_children(ALIVE_DESCRIPTOR)
+    }
+}
+
+fn locked(fs: &Fs, path: &Path) -> Result<File, DiskError> {
+    let file = fs.create_new(path)?;
+    // Nobody else knows the name: it is free.
+    file.try_lock()?;
+    Ok(file)
+}

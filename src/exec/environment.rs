@@ -1,0 +1,166 @@
+//! What commands find around them: little, and nothing that would change what they mean.
+
+use std::path::{Path, PathBuf};
+
+/// Marks every process of an attempt.
+pub const COOKIE: &str = "PROVISION_ATTEMPT";
+
+/// Taken over from whoever runs us, where they have it.
+const KEPT: [&str; 24] = [
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "SSH_AUTH_SOCK",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+];
+
+/// Nobody is there to answer.
+const UNATTENDED: [(&str, &str); 6] = [
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("APT_LISTCHANGES_FRONTEND", "none"),
+    ("NEEDRESTART_MODE", "a"),
+    ("NONINTERACTIVE", "1"),
+    ("PIP_NO_INPUT", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// Where programs are looked for when nobody says.
+const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The part of the environment that is passed on to commands.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    kept: Vec<(String, String)>,
+    path: Vec<PathBuf>,
+    home: PathBuf,
+}
+
+/// How a command's text is run.
+pub(super) struct Shell {
+    pub program: &'static str,
+    pub arguments: &'static [&'static str],
+}
+
+/// bash where there is one. It reads no file of anyone's: a command means the same everywhere.
+pub(super) fn shell() -> Shell {
+    let bash = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebrew/bin/bash"];
+    match bash.into_iter().find(|place| Path::new(place).exists()) {
+        Some(program) => Shell { program, arguments: &["--noprofile", "--norc"] },
+        None => Shell { program: "/bin/sh", arguments: &[] },
+    }
+}
+
+impl Environment {
+    /// What of `variables` is passed on.
+    pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut kept = Vec::new();
+        let mut path = USUAL_PATH.to_owned();
+        for (name, value) in variables {
+            if name == "PATH" {
+                path = value;
+            } else if KEPT.contains(&&*name) || name.starts_with("LC_") {
+                kept.push((name, value));
+            }
+        }
+        let home = kept.iter().find(|(name, _)| name == "HOME").map(|(_, value)| value.into());
+        Self {
+            home: home.unwrap_or_else(|| PathBuf::from("/")),
+            // `.`, and the empty name that means the same, would run whatever lies about.
+            path: std::env::split_paths(&path).filter(|place| place.is_absolute()).collect(),
+            kept,
+        }
+    }
+
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// `~` and `~/…` below the home directory; everything else as it is.
+    pub fn expand(&self, path: &str) -> PathBuf {
+        match path.strip_prefix('~') {
+            Some("") => self.home.clone(),
+            Some(rest) if rest.starts_with('/') => self.home.join(rest.trim_start_matches('/')),
+            _ => path.into(),
+        }
+    }
+
+    /// Where programs are looked for, `first` before all others.
+    pub fn search_path(&self, first: &[PathBuf]) -> Vec<PathBuf> {
+        first.iter().chain(&self.path).cloned().collect()
+    }
+
+    /// The variables of one process; `given` are its own.
+    pub fn variables(
+        &self,
+        first: &[PathBuf],
+        given: impl IntoIterator<Item = (String, String)>,
+    ) -> Vec<(String, String)> {
+        let places = self.search_path(first);
+        let path = std::env::join_paths(places).unwrap_or_else(|_| USUAL_PATH.into());
+        let mut variables = self.kept.clone();
+        variables.push(("PATH".into(), path.to_string_lossy().into_owned()));
+        let unattended = UNATTENDED.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        // The last one of a name is the one that counts.
+        variables.extend(unattended.into_iter().chain(given));
+        variables
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Environment;
+
+    fn environment(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Environment::new(variables).variables(&["/opt/x".into()], [])
+    }
+
+    #[test]
+    fn what_would_change_the_meaning_of_commands_is_not_passed_on() {
+        let given = [
+            ("LD_PRELOAD", "/evil.so"),
+            ("BASH_ENV", "/evil"),
+            ("BASH_FUNC_ls%%", "() { evil; }"),
+            ("SHELLOPTS", "xtrace"),
+            ("PATH", ".:/usr/bin::bin"),
+            ("LC_ALL", "C"),
+            ("IFS", "x"),
+        ];
+        let variables = environment(&given);
+        let value = |name: &str| variables.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+        assert_eq!(value("PATH"), Some("/opt/x:/usr/bin"));
+        assert_eq!(value("LC_ALL"), Some("C"));
+        for (name, _) in given {
+            assert!(value(name).is_none() || name == "PATH" || name == "LC_ALL", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tilde_is_the_home_directory() {
+        let environment = Environment::new([("HOME".to_owned(), "/home/ada".to_owned())]);
+        for (path, meant) in
+            [("~", "/home/ada"), ("~/x", "/home/ada/x"), ("/x", "/x"), ("~bob/x", "~bob/x")]
+        {
+            assert_eq!(environment.expand(path).to_str(), Some(meant));
+        }
+    }
+}

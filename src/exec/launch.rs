@@ -1,0 +1,89 @@
+//! Starting a supervisor, and hearing from it.
+
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    process::{Child, Command, Stdio},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finish, Spec};
+use crate::os;
+
+/// What a supervisor says of itself while the one who started it listens: a line of JSON each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// It is the one: a result will come.
+    Claimed,
+    /// Another one is: this one has done nothing.
+    ClaimedByAnother,
+    /// It could not even claim: nothing has run.
+    NotClaimed {
+        error: String,
+        full: bool,
+    },
+    Spawned,
+    Finished(Box<Finish>),
+}
+
+/// A supervisor that was started from here.
+#[derive(Debug)]
+pub struct Supervisor {
+    child: Child,
+}
+
+/// The end of the line to a supervisor.
+#[derive(Debug)]
+pub struct WordReader(tokio::net::UnixStream, Vec<u8>);
+
+impl Supervisor {
+    /// Whether it has ended; collects it if so.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+/// Starts a supervisor and gives it its order. `label` is what it shows in a list of processes.
+///
+/// Must be called within a runtime.
+#[expect(clippy::disallowed_methods, reason = "this room starts processes")]
+pub fn launch(spec: &Spec, label: &str) -> io::Result<(Supervisor, WordReader)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    // No group of its own: it makes itself a session, which the leader of a group cannot.
+    let child = Command::new(os::own_executable()?)
+        .arg("__supervise")
+        .arg(label)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // One that died at once does not listen: that it claimed nothing is seen by what it says next.
+    let _ = spec.send(&ours);
+    ours.set_nonblocking(true)?;
+    let words = WordReader(tokio::net::UnixStream::from_std(ours)?, Vec::new());
+    Ok((Supervisor { child }, words))
+}
+
+impl WordReader {
+    /// The next word; `None` when no more will come. May be abandoned and called again.
+    pub async fn next(&mut self) -> Option<Word> {
+        loop {
+            if let Some(end) = self.1.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<_> = self.1.drain(..=end).collect();
+                return serde_json::from_slice(&line).ok();
+            }
+            self.0.readable().await.ok()?;
+            let mut buffer = [0; 4096];
+            match self.0.try_read(&mut buffer) {
+                Ok(0) => return None,
+                Ok(read) => self.1.extend_from_slice(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Running commands: the only room that starts processes.
+//!
+//! Each attempt of a planned command has a supervisor of its own, a process that outlives the one
+//! that started it. What it promises, and how, is written in `docs/durability.md`. Probes change
+//! nothing and are run without one.
+
+mod attempt;
+mod claim;
+mod class;
+mod environment;
+mod finish;
+mod launch;
+mod output;
+mod probe;
+mod redact;
+mod spec;
+mod supervisor;
+
+pub use attempt::{Attempt, Standing};
+pub use claim::Claim;
+pub use class::{ErrorClass, classify};
+pub use environment::{COOKIE, Environment};
+pub use finish::Finish;
+pub use launch::{Supervisor, Word, WordReader, launch};
+pub use output::{Piece, read_all, read_next};
+pub use probe::{PROBE_LIMIT, Probe, ProbeEnd, probe};
+pub use redact::SHORTEST_SECRET;
+pub use spec::Spec;
+pub use supervisor::supervise;

@@ -1,0 +1,206 @@
+//! A run as plain lines, for a terminal or a file.
+
+use std::fmt::Write;
+
+use super::{plural, visible};
+use crate::{
+    engine::{Ended, Told},
+    model::{
+        AttemptOutcome, CommandFinished, CommandStarted, CommandVerdict, Event, EventKind, Plan,
+        ResumeAction, SessionStatus,
+    },
+};
+
+/// Turns what a run tells into lines.
+#[derive(Debug, Default)]
+pub struct Progress {
+    tasks: usize,
+    begun: usize,
+    /// Output that has not come to the end of its line.
+    unfinished: Vec<u8>,
+}
+
+impl Progress {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn lines(&mut self, told: &Told<'_>) -> String {
+        let mut text = String::new();
+        match told {
+            Told::Event(event) => self.event(event, &mut text),
+            Told::TakenUp { command, .. } => {
+                let _ = writeln!(text, "  $ {} (begun by an earlier run)", visible(command));
+            }
+            Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes, &mut text),
+            Told::Note(note) => {
+                let _ = writeln!(text, "note: {}", visible(note));
+            }
+        }
+        text
+    }
+
+    fn output(&mut self, skipped: u64, bytes: &[u8], text: &mut String) {
+        if skipped > 0 {
+            self.end_line(text);
+            let _ = writeln!(text, "  … {skipped} bytes of output not shown");
+        }
+        self.unfinished.extend_from_slice(bytes);
+        let Some(end) = self.unfinished.iter().rposition(|byte| *byte == b'\n') else {
+            // A line without an end is not waited for for ever.
+            if self.unfinished.len() > LONGEST_LINE {
+                self.end_line(text);
+            }
+            return;
+        };
+        let rest = self.unfinished.split_off(end + 1);
+        let lines = std::mem::replace(&mut self.unfinished, rest);
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            output_line(line, text);
+        }
+    }
+
+    fn end_line(&mut self, text: &mut String) {
+        if !self.unfinished.is_empty() {
+            output_line(&std::mem::take(&mut self.unfinished), text);
+        }
+    }
+
+    fn event(&mut self, event: &Event, text: &mut String) {
+        let _ = match &event.kind {
+            EventKind::SessionCreated(created) => writeln!(text, "session {}", created.session_id),
+            EventKind::SessionResumed {} => writeln!(text, "resumed"),
+            EventKind::PlanPresented { tasks, .. } => {
+                self.tasks = tasks.len();
+                writeln!(text, "plan of {}", plural(tasks.len(), "task"))
+            }
+            EventKind::TaskStarted { task_id } => {
+                self.begun += 1;
+                let of = if self.tasks > 0 { format!("/{}", self.tasks) } else { String::new() };
+                writeln!(text, "[{}{of}] {task_id}", self.begun)
+            }
+            EventKind::CommandStarted(started) => {
+                let again = if started.attempt > 1 {
+                    format!(" (try {})", started.attempt)
+                } else {
+                    String::new()
+                };
+                writeln!(text, "  $ {}{again}", visible(&started.command))
+            }
+            EventKind::CommandFinished(finished) => {
+                self.end_line(text);
+                finished_line(finished, text)
+            }
+            EventKind::TaskCompleted { result, .. } => {
+                let there = result.get("already_installed").is_some_and(|there| there == true);
+                let what = if there { "already there" } else { "done" };
+                match result.get("version").and_then(|version| version.as_str()) {
+                    Some(version) => writeln!(text, "  {what}: {}", visible(version)),
+                    None => writeln!(text, "  {what}"),
+                }
+            }
+            EventKind::TaskFailed { error, failure_context, .. } => {
+                let class = visible(&failure_context.error_type);
+                let _ = writeln!(text, "  failed ({class}): {}", visible(error));
+                writeln!(text, "  {}", visible(&failure_context.suggested_resolution))
+            }
+            EventKind::TaskSkipped { task_id, reason, .. } => {
+                writeln!(text, "[-] {task_id} skipped: {}", visible(reason))
+            }
+            EventKind::TaskReset { reason, .. } => writeln!(text, "  {}", visible(reason)),
+            _ => Ok(()),
+        };
+    }
+}
+
+const LONGEST_LINE: usize = 64 * 1024;
+
+fn output_line(line: &[u8], text: &mut String) {
+    let line = String::from_utf8_lossy(line);
+    let _ = writeln!(text, "  | {}", safe_line(line.trim_end_matches(['\n', '\r'])));
+}
+
+/// A line of output that orders no terminal about; tabs stay.
+fn safe_line(line: &str) -> String {
+    line.split('\t').map(visible).collect::<Vec<_>>().join("\t")
+}
+
+fn finished_line(finished: &CommandFinished, text: &mut String) -> std::fmt::Result {
+    let took = seconds(finished.duration_ms);
+    let recovered = if finished.recovered { ", taken up from an earlier run" } else { "" };
+    if finished.status == CommandVerdict::Success {
+        writeln!(text, "  ok, {took}{recovered}")
+    } else if finished.resume == Some(ResumeAction::Choose) && !finished.is_unknown() {
+        // What becomes of its task is said next, and why.
+        Ok(())
+    } else {
+        let error = finished.error.as_deref().unwrap_or("failed");
+        writeln!(text, "  {} ({took}{recovered})", visible(error))
+    }
+}
+
+fn seconds(millis: u64) -> String {
+    format!("{}.{} s", millis / 1000, millis % 1000 / 100)
+}
+
+/// What is left to say when a run is over.
+pub fn goodbye(ended: &Ended) -> String {
+    let id = &ended.session_id;
+    let reason =
+        ended.reason.as_deref().map_or_else(String::new, |why| format!(": {}", visible(why)));
+    match ended.status {
+        SessionStatus::Completed => format!("completed: session {id}\n"),
+        SessionStatus::Failed => format!(
+            "failed{reason}\nhint: `provision logs {id}` shows the output; when it is mended: provision resume {id}\n"
+        ),
+        SessionStatus::Paused | SessionStatus::InProgress if ended.undecided => format!(
+            "paused{reason}\nhint: look at what it did, then: provision resume {id} --interrupted retry (or skip)\n"
+        ),
+        SessionStatus::Paused | SessionStatus::InProgress => {
+            format!("paused{reason}\nhint: provision resume {id}\n")
+        }
+    }
+}
+
+/// What a plan would run, in full.
+pub fn plan_text(plan: &Plan) -> String {
+    let mut text = format!("plan {}\n", plan.compute_digest());
+    for task in &plan.tasks {
+        let name =
+            task.name.as_deref().map_or_else(String::new, |name| format!("  {}", visible(name)));
+        let _ = writeln!(text, "{}{name}", task.id);
+        for command in &task.commands {
+            let sudo = if command.requires_sudo { " (as root)" } else { "" };
+            let _ = writeln!(text, "  $ {}{sudo}", visible(&command.command));
+        }
+    }
+    text
+}
+
+/// The line above the output of an attempt.
+pub fn log_header(started: &CommandStarted, finished: Option<&CommandFinished>) -> String {
+    let ended = match finished {
+        None => "not recorded how it ended".into(),
+        Some(finished) => match (finished.outcome, finished.exit_code, finished.signal) {
+            (AttemptOutcome::Indeterminate, ..) => "nobody knows how it ended".into(),
+            (AttemptOutcome::TimedOut, ..) => "timed out".into(),
+            (AttemptOutcome::NotStarted, ..) => "could not be started".into(),
+            (_, Some(code), _) => format!("exit code {code}"),
+            (_, _, Some(signal)) => format!("signal {signal}"),
+            _ => "ended".into(),
+        },
+    };
+    format!("== {} $ {} ({ended})\n", started.task_id, visible(&started.command))
+}
+
+/// Output that orders no terminal about, with a word about what is missing before it.
+pub fn log_text(bytes: &[u8], left_out: u64) -> String {
+    let mut text = String::new();
+    if left_out > 0 {
+        let _ = writeln!(text, "… {left_out} bytes were not kept");
+    }
+    for line in String::from_utf8_lossy(bytes).lines() {
+        let _ = writeln!(text, "{}", safe_line(line.trim_end_matches('\r')));
+    }
+    text
+}

@@ -1,0 +1,121 @@
+//! Decisions of the execution: what may run, what is done, what a version is.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::model::{
+    AttemptOutcome, Document, PlanTask, TaskId, TaskRecord, TaskStatus, Verification,
+};
+
+/// The dependency that keeps a task from being done: one that failed or was passed by.
+pub fn missing_dependency<'a>(session: &Document, task: &'a PlanTask) -> Option<&'a TaskId> {
+    task.depends_on.iter().find(|needed| {
+        let record = session.tasks.get(*needed);
+        record.is_some_and(|task| matches!(task.status, TaskStatus::Failed | TaskStatus::Skipped))
+    })
+}
+
+/// The tasks that were passed by because of what `retried` are, directly or not.
+pub fn waiting_for(session: &Document, retried: &[TaskId]) -> Vec<TaskId> {
+    let mut roots = retried.to_vec();
+    let mut found = Vec::new();
+    // Plan order: whoever waits stands behind what it waits for.
+    for task in session.tasks.values() {
+        if let Some(root) = &task.skipped_because_of
+            && roots.contains(root)
+        {
+            roots.push(task.task_id.clone());
+            found.push(task.task_id.clone());
+        }
+    }
+    found
+}
+
+/// Whether any of a task's own commands was tried.
+pub fn has_begun(task: &TaskRecord) -> bool {
+    !task.in_flight.is_empty()
+        || task.commands().iter().any(|command| command.command_index.is_some())
+}
+
+/// Whether the last thing known of a command is that nobody knows how it ended.
+pub fn is_indeterminate(task: &TaskRecord, index: usize) -> bool {
+    task.command(index)
+        .is_some_and(|command| command.outcome == Some(AttemptOutcome::Indeterminate))
+}
+
+/// Whether what a verification printed is what it should; otherwise what is wrong.
+pub fn judge(verification: &Verification, output: &str) -> Result<(), String> {
+    if let Some(expected) = &verification.expected_output
+        && output.trim() != expected.trim()
+    {
+        return Err(format!("its output is not `{}`", expected.trim()));
+    }
+    if let Some(pattern) = &verification.expected_pattern
+        && !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(output))
+    {
+        return Err(format!("its output does not match `{pattern}`"));
+    }
+    Ok(())
+}
+
+/// The version in what a version command printed: the first that looks like one, else the first
+/// line.
+pub fn version_in(output: &str) -> Option<String> {
+    static VERSION: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"[0-9]+(\.[0-9]+)+([-+~.][0-9A-Za-z]+)*").ok());
+    let line = output.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let found = VERSION.as_ref().and_then(|version| version.find(line));
+    Some(found.map_or_else(|| line.chars().take(100).collect(), |found| found.as_str().to_owned()))
+}
+
+/// The most characters of a line that are worth repeating.
+const LONGEST_SUMMARY: usize = 300;
+
+/// The last line of some output that says anything, as it would look on paper.
+pub fn last_line(output: &[u8]) -> Option<String> {
+    let lines = output.rsplit(|byte| matches!(byte, b'\n' | b'\r'));
+    lines.map(|line| plain(&String::from_utf8_lossy(line))).find(|line| !line.is_empty())
+}
+
+/// Without colours and other orders to a terminal.
+fn plain(line: &str) -> String {
+    static ORDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new("\u{1b}(\\[[0-9;?]*[ -/]*[@-~]|\\][^\u{7}\u{1b}]*(\u{7}|\u{1b}\\\\)?|[@-_])")
+            .ok()
+    });
+    let line = ORDERS.as_ref().map_or(line.into(), |orders| orders.replace_all(line, ""));
+    let shown: String = line.chars().filter(|c| !c.is_control()).collect();
+    shown.trim().chars().take(LONGEST_SUMMARY).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{last_line, version_in};
+
+    #[test]
+    fn the_last_line_is_what_a_person_would_have_read_last() {
+        for (output, line) in [
+            (&b"one\ntwo\n\n"[..], Some("two")),
+            (b"10%\r50%\r100%\r\n", Some("100%")),
+            (b"\x1b[1;31merror:\x1b[0m no \x1b]0;title\x07space\n", Some("error: no space")),
+            (b"\xff\xfe", Some("\u{fffd}\u{fffd}")),
+            (b"\n \n", None),
+        ] {
+            assert_eq!(last_line(output).as_deref(), line);
+        }
+    }
+
+    #[test]
+    fn versions_are_found_in_what_programs_say() {
+        for (said, version) in [
+            ("git version 2.43.0\n", Some("2.43.0")),
+            ("v22.1.0", Some("22.1.0")),
+            ("rustc 1.95.0-nightly (abc 2026-01-01)", Some("1.95.0-nightly")),
+            ("\nstable\nmore", Some("stable")),
+            ("", None),
+        ] {
+            assert_eq!(version_in(said).as_deref(), version);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! A plan: the exact commands a session may run, complete in itself. Its digest names everything
+//! in it that can execute, and an approval names the digest.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Digest, TaskId};
+
+/// Unknown fields are refused: what is not understood cannot be approved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub format: PlanFormat,
+    /// Checked against the content where it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What commands are told through the environment: `git_name` is `$GIT_NAME` to them.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub user_data: IndexMap<String, UserDatum>,
+    /// In the order of execution: a task stands behind those it depends on.
+    pub tasks: Vec<PlanTask>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PlanFormat {
+    #[serde(rename = "plan-v1")]
+    V1,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserDatum {
+    /// Without one it is asked for when the plan is run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// A secret has no value here, is asked for in every run, and is never written down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanTask {
+    pub id: TaskId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// Which layer of the catalog the task came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    /// Directories that come first in PATH, for this task and for those that depend on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detection: Option<Detection>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<PlanCommand>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+}
+
+/// How to tell whether a task is done already: either of the first two says so.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Detection {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check_command: Option<String>,
+    /// A path that exists once the task is done; `~` is the home directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub installed_indicator: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version_command: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanCommand {
+    pub command: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether running it twice does no more than running it once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idempotent: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requires_sudo: bool,
+    /// How long it may run, awake, before it and all it started is ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u64>,
+    /// How often it is tried again when it fails.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Where it runs instead of the home directory; `~` is the home directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub working_dir: Option<String>,
+    /// Named locks: no two commands that share one run at a time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verification {
+    pub command: String,
+    /// A regular expression that its output must match somewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_pattern: Option<String>,
+    /// What its output must be, apart from blanks around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_output: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this shape")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Everything of a plan that can execute, and nothing else. Fields that a plan does not use are
+/// left out, so that fields to come change no digest of today.
+#[derive(Serialize)]
+struct Executable<'a> {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    user_data: BTreeMap<&'a str, ExecutableDatum<'a>>,
+    tasks: Vec<ExecutableTask<'a>>,
+}
+
+#[derive(Serialize)]
+struct ExecutableDatum<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    secret: bool,
+}
+
+#[derive(Serialize)]
+struct ExecutableTask<'a> {
+    id: &'a TaskId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    depends_on: &'a [TaskId],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    path: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detection: Option<&'a Detection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<PlanCommand>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification: Option<&'a Verification>,
+}
+
+impl Plan {
+    /// What an approval of this plan names.
+    pub fn compute_digest(&self) -> Digest {
+        let datum = |datum: &'_ UserDatum| datum.secret;
+        let user_data = self.user_data.iter().map(|(key, given)| {
+            (key.as_str(), ExecutableDatum { value: given.value.as_deref(), secret: datum(given) })
+        });
+        let tasks = self.tasks.iter().map(|task| ExecutableTask {
+            id: &task.id,
+            variant: task.variant.as_deref(),
+            depends_on: &task.depends_on,
+            path: &task.path,
+            detection: task.detection.as_ref(),
+            commands: task.commands.iter().map(PlanCommand::without_words).collect(),
+            verification: task.verification.as_ref(),
+        });
+        let executable = Executable { user_data: user_data.collect(), tasks: tasks.collect() };
+        let mut sum = Sha256::new();
+        sum.update(b"plan-v1\n");
+        // String keys and no failing serializers: this cannot fail.
+        sum.update(serde_json::to_vec(&executable).unwrap_or_default());
+        Digest::of(sum.finalize().into())
+    }
+
+    pub fn task(&self, id: &TaskId) -> Option<&PlanTask> {
+        self.tasks.iter().find(|task| task.id == *id)
+    }
+}
+
+impl PlanCommand {
+    /// The command without what is only said about it.
+    fn without_words(&self) -> Self {
+        Self { name: None, description: None, ..self.clone() }
+    }
+}
+
+/// The name under which a command finds the value of a user datum.
+pub fn environment_name(key: &str) -> String {
+    key.to_ascii_uppercase()
+}
+
+/// Whether a name means something to the shell, the loader or us: data must not have it.
+pub fn is_reserved(name: &str) -> bool {
+    const NAMES: [&str; 17] = [
+        "PATH",
+        "HOME",
+        "IFS",
+        "ENV",
+        "PS4",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "PROMPT_COMMAND",
+        "CDPATH",
+        "GLOBIGNORE",
+        "SHELL",
+        "USER",
+        "LOGNAME",
+        "PWD",
+        "TMPDIR",
+        "POSIXLY_CORRECT",
+        "GIT_ASKPASS",
+    ];
+    const BEGINNINGS: [&str; 7] =
+        ["LD_", "DYLD_", "BASH", "GIT_SSH", "PROVISION_", "AGENTIC_PROVISION_", "SUDO_"];
+    NAMES.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Plan, is_reserved};
+
+    fn plan() -> Value {
+        json!({
+            "format": "plan-v1",
+            "profile": "essentials",
+            "user_data": {"git_name": {"value": "Ada", "prompt": "Your name"}, "token": {"secret": true}},
+            "tasks": [{
+                "id": "git", "name": "Git", "description": "d", "category": "c", "layer": "l",
+                "variant": "apt", "depends_on": ["base"], "path": ["/opt/bin"], "notes": "n",
+                "detection": {
+                    "check_command": "command -v git", "installed_indicator": "/usr/bin/git",
+                    "version_command": "git --version"
+                },
+                "commands": [{
+                    "command": "apt-get install -y git", "name": "Install", "description": "d",
+                    "idempotent": true, "requires_sudo": true, "timeout_seconds": 60, "retries": 2,
+                    "env": {"A": "1"}, "working_dir": "/tmp", "locks": ["apt"]
+                }],
+                "verification": {
+                    "command": "git --version", "expected_pattern": "git", "expected_output": "x"
+                }
+            }]
+        })
+    }
+
+    fn digest(value: Value) -> String {
+        serde_json::from_value::<Plan>(value).unwrap().compute_digest().to_string()
+    }
+
+    /// Every place in the plan that holds a value, and another value for it.
+    fn changed(value: &Value, at: &str, out: &mut Vec<(String, Value)>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, field) in fields {
+                    changed(field, &format!("{at}/{key}"), out);
+                }
+            }
+            Value::Array(items) => {
+                for (number, item) in items.iter().enumerate() {
+                    changed(item, &format!("{at}/{number}"), out);
+                }
+            }
+            Value::String(text) => out.push((at.into(), json!(format!("{text}x")))),
+            Value::Number(number) => out.push((at.into(), json!(number.as_u64().unwrap() + 1))),
+            Value::Bool(flag) => out.push((at.into(), json!(!flag))),
+            Value::Null => {}
+        }
+    }
+
+    #[test]
+    fn whatever_can_execute_changes_the_digest_and_words_do_not() {
+        let words = ["prompt", "profile", "name", "description", "category", "layer", "notes"];
+        let before = digest(plan());
+        let mut changes = Vec::new();
+        changed(&plan(), "", &mut changes);
+        assert!(changes.len() >= 25, "{}", changes.len());
+        for (place, value) in changes {
+            if place == "/format" {
+                continue;
+            }
+            let mut plan = plan();
+            *plan.pointer_mut(&place).unwrap() = value;
+            let is_word = words.iter().any(|word| place.ends_with(&format!("/{word}")));
+            assert_eq!(digest(plan) == before, is_word, "{place}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_keys_does_not_matter() {
+        fn reversed(value: &Value) -> Value {
+            match value {
+                Value::Object(fields) => {
+                    fields.iter().rev().map(|(k, v)| (k.clone(), reversed(v))).collect()
+                }
+                Value::Array(items) => items.iter().map(reversed).collect(),
+                other => other.clone(),
+            }
+        }
+        assert_eq!(digest(reversed(&plan())), digest(plan()));
+    }
+
+    #[test]
+    fn the_digest_of_a_plan_is_the_same_for_ever() {
+        assert_eq!(digest(json!({"format": "plan-v1", "tasks": []})), {
+            // sha256 of `plan-v1`, a new line, and `{"tasks":[]}`.
+            "179b5ddfdc133e4a338b26ee99e253880cfa8be4b0462acb7041dc5cc8bd4b7f"
+        });
+    }
+
+    #[test]
+    fn names_with_a_meaning_of_their_own_are_reserved() {
+        for name in ["PATH", "HOME", "IFS", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND"] {
+            assert!(is_reserved(name), "{name}");
+        }
+        assert!(!is_reserved("GIT_NAME"));
+    }
+}

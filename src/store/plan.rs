@@ -1,0 +1,51 @@
+//! The plan of a session, kept beside its journal: what is executed, now and after a resume.
+
+use super::{Recorder, Store, StoreError, error::PlanFileError, layout::create_if_absent};
+use crate::{
+    disk,
+    model::{Digest, Plan, SessionId},
+};
+
+/// The most bytes a plan may have: some hundred thousand commands.
+pub const LARGEST_PLAN: u64 = 64 * 1024 * 1024;
+
+impl Store {
+    /// Keeps the plan of the session that `recorder` writes, durably, before it is recorded as
+    /// presented: what the journal speaks of must be there.
+    pub fn save_plan(&self, recorder: &Recorder, plan: &Plan) -> Result<(), StoreError> {
+        let id = &recorder.session().meta.id;
+        create_if_absent(&self.fs, &self.home.artifacts(id))?;
+        self.fs.sync_dir(&self.home.record(id))?;
+        let mut text = serde_json::to_vec_pretty(plan).unwrap_or_default();
+        text.push(b'\n');
+        Ok(disk::save(&self.fs, &self.home.plan(id), &text, None)?)
+    }
+
+    /// The plan that was kept; `None` if there is none.
+    pub fn plan(&self, id: &SessionId) -> Result<Option<Plan>, StoreError> {
+        let path = self.home.plan(id);
+        let damaged = |source| StoreError::Plan { id: id.clone(), path: path.clone(), source };
+        let bytes = match disk::read_whole(&self.fs, &path, LARGEST_PLAN) {
+            Ok(bytes) => bytes
+                .map_err(|found| damaged(PlanFileError::TooLarge { found, limit: LARGEST_PLAN }))?,
+            Err(error) if error.not_found() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| damaged(PlanFileError::NotAPlan(error)))
+    }
+
+    /// The plan of a session that has approved the one with `digest`.
+    pub fn approved_plan(&self, id: &SessionId, digest: &Digest) -> Result<Plan, StoreError> {
+        let damaged =
+            |source| StoreError::Plan { id: id.clone(), path: self.home.plan(id), source };
+        let plan = self.plan(id)?.ok_or_else(|| damaged(PlanFileError::Missing))?;
+        let found = plan.compute_digest();
+        if found == *digest {
+            Ok(plan)
+        } else {
+            Err(damaged(PlanFileError::OtherPlan { expected: digest.clone(), found }))
+        }
+    }
+}

@@ -8,7 +8,7 @@ use super::{
     tell::Told,
 };
 use crate::{
-    exec::{Attempt, COOKIE, Finish, Spec, Standing, Word, WordReader, launch, read_next},
+    exec::{Attempt, COOKIE, Finish, Spec, Standing, Word, WordReader, read_next},
     model::{InFlight, PlanCommand, PlanTask},
 };
 
@@ -139,9 +139,9 @@ impl Run<'_> {
     ) -> Result<Option<Box<Finish>>, RunError> {
         awaited.attempt.prepare()?;
         let spec = self.spec(awaited, command);
-        let label = format!("{}:{}", self.id(), awaited.task.id);
+        let launched = self.launcher.launch(&spec);
         let (supervisor, mut words) =
-            launch(&spec, &label).map_err(|source| RunError::Attempt { id: self.id(), source })?;
+            launched.map_err(|source| RunError::Attempt { id: self.id(), source })?;
         self.keep(supervisor);
         drop(spec);
         self.listen(awaited, &mut words).await

@@ -17,7 +17,7 @@ use super::{
     tell::{Told, Watcher},
 };
 use crate::{
-    exec::{Environment, Supervisor},
+    exec::{Environment, Launcher, Supervisor},
     model::{Agent, Digest, Event, EventKind, Plan, PlanTask, Session, SessionId, TaskId},
     store::{Pen, Recorder, Request, Store},
 };
@@ -66,6 +66,7 @@ pub(super) struct Run<'a> {
     pub data: UserData,
     pub options: Options,
     pub signals: Signals,
+    pub launcher: Launcher,
     pub stop: Stop,
     pub boot_id: String,
     /// Failed tasks that are to be tried again.
@@ -90,6 +91,7 @@ impl<'a> Run<'a> {
         signals: Signals,
         watcher: &'a mut Watcher<'a>,
     ) -> Self {
+        let label = recorder.session().meta.id.to_string();
         let places = plan.tasks.iter().enumerate().map(|(at, task)| (task.id.clone(), at));
         Self {
             around,
@@ -100,6 +102,7 @@ impl<'a> Run<'a> {
             data,
             options,
             signals,
+            launcher: Launcher::new(label),
             stop: Stop::default(),
             boot_id: crate::os::boot_id(),
             retried: HashSet::new(),

@@ -9,10 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::finish::Room;
-use crate::{
-    disk::{DiskError, File, Fs},
-    os,
-};
+use crate::disk::{DiskError, File, Fs};
 
 pub(super) const CLAIM: &str = "claim";
 pub(super) const ALIVE: &str = "alive";
@@ -42,14 +39,14 @@ pub(super) struct Claimed {
 }
 
 impl Claim {
-    fn ours(boot_id: &str) -> Self {
+    fn ours(boot_id: &str, start_time: u64) -> Self {
         let pid = std::process::id();
         Self {
             pid,
             // A supervisor leads the session and the group it is in.
             sid: pid,
             pgid: pid,
-            start_time: os::started(pid).unwrap_or(0),
+            start_time,
             boot_id: boot_id.into(),
         }
     }
@@ -74,16 +71,10 @@ impl Claimed {
         fs: &Fs,
         directory: &Path,
         boot_id: &str,
+        started: u64,
     ) -> Result<Option<Self>, DiskError> {
-        let claim = Claim::ours(boot_id);
+        let claim = Claim::ours(boot_id, started);
         let own = |name: &str| directory.join(format!("{name}.{}.tmp", claim.pid));
-        for name in [CLAIM, ALIVE, RESULT] {
-            // Left by one who had our number and died: it is not in use.
-            match fs.remove(&own(name)) {
-                Err(error) if !error.not_found() => return Err(error),
-                _ => {}
-            }
-        }
         let room = Room::take(fs, &own(RESULT))?;
         let alive = locked(fs, &own(ALIVE))?;
         let lock = locked(fs, &own(CLAIM))?;
@@ -110,8 +101,20 @@ impl Claimed {
 }
 
 fn locked(fs: &Fs, path: &Path) -> Result<File, DiskError> {
-    let file = fs.create_new(path)?;
+    let file = create_own(fs, path)?;
     // Nobody else knows the name: it is free.
     file.try_lock()?;
     Ok(file)
+}
+
+/// A file whose name holds our number. One that is there was left by another of that number, who
+/// is dead: it is not in use.
+pub(super) fn create_own(fs: &Fs, path: &Path) -> Result<File, DiskError> {
+    match fs.create_new(path) {
+        Err(error) if error.already_exists() => {
+            fs.remove(path)?;
+            fs.create_new(path)
+        }
+        created => created,
+    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::claim::create_own;
 use crate::{
     disk::{DiskError, File, Fs},
     model::{AttemptOutcome, Digest},
@@ -39,7 +40,7 @@ pub(super) struct Room(File);
 
 impl Room {
     pub(super) fn take(fs: &Fs, path: &Path) -> Result<Self, DiskError> {
-        let file = fs.create_new(path)?;
+        let file = create_own(fs, path)?;
         file.write_all_at(&[b' '; ROOM], 0)?;
         Ok(Self(file))
     }

@@ -45,27 +45,52 @@ impl Supervisor {
     }
 }
 
-/// Starts a supervisor and gives it its order. `label` is what it shows in a list of processes.
-///
-/// Must be called within a runtime.
-#[expect(clippy::disallowed_methods, reason = "this room starts processes")]
-pub fn launch(spec: &Spec, label: &str) -> io::Result<(Supervisor, WordReader)> {
-    let (ours, theirs) = UnixStream::pair()?;
-    // No group of its own: it makes itself a session, which the leader of a group cannot.
-    let child = Command::new(os::own_executable()?)
-        .arg("__supervise")
-        .arg(label)
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    // One that died at once does not listen: that it claimed nothing is seen by what it says next.
-    let _ = spec.send(&ours);
-    ours.set_nonblocking(true)?;
-    let words = WordReader(tokio::net::UnixStream::from_std(ours)?, Vec::new());
-    Ok((Supervisor { child }, words))
+/// Starts supervisors, one ahead: while a command runs, the supervisor of the next one comes up
+/// and waits for its order. One that gets none sees its line end, and goes.
+#[derive(Debug)]
+pub struct Launcher {
+    /// What supervisors show in a list of processes.
+    label: String,
+    spare: Option<(Supervisor, UnixStream)>,
+}
+
+impl Launcher {
+    pub fn new(label: String) -> Self {
+        Self { label, spare: None }
+    }
+
+    /// Gives `spec` to a supervisor. Must be called within a runtime.
+    pub fn launch(&mut self, spec: &Spec) -> io::Result<(Supervisor, WordReader)> {
+        let spare = self.spare.take();
+        let ready = spare.and_then(|(mut supervisor, line)| {
+            (!supervisor.has_ended()).then_some((supervisor, line))
+        });
+        let (supervisor, line) = ready.map_or_else(|| self.spawn(), Ok)?;
+        // One that died meanwhile does not listen: that it claimed nothing is seen by what it says
+        // next.
+        let _ = spec.send(&line);
+        line.set_nonblocking(true)?;
+        let words = WordReader(tokio::net::UnixStream::from_std(line)?, Vec::new());
+        // Without a spare the next command only takes longer to begin.
+        self.spare = self.spawn().ok();
+        Ok((supervisor, words))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this room starts processes")]
+    fn spawn(&self) -> io::Result<(Supervisor, UnixStream)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        // No group of its own: it makes itself a session, which the leader of a group cannot.
+        let child = Command::new(os::own_executable()?)
+            .arg("__supervise")
+            .arg(&self.label)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok((Supervisor { child }, ours))
+    }
 }
 
 impl WordReader {

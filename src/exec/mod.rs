@@ -21,7 +21,7 @@ pub use claim::Claim;
 pub use class::{ErrorClass, classify};
 pub use environment::{COOKIE, Environment};
 pub use finish::Finish;
-pub use launch::{Supervisor, Word, WordReader, launch};
+pub use launch::{Launcher, Supervisor, Word, WordReader};
 pub use output::{Piece, read_all, read_next};
 pub use probe::{PROBE_LIMIT, Probe, ProbeEnd, probe};
 pub use redact::SHORTEST_SECRET;

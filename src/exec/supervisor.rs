@@ -57,12 +57,14 @@ pub fn supervise() -> ExitCode {
     }
     let Ok(runner) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let mut runner = UnixStream::from(runner);
-    // An order that ends before its end was given by one who died: it does not count.
-    let Ok(spec) = Spec::receive(&mut runner) else { return ExitCode::FAILURE };
+    // All that needs no order is done before it comes: it may be waited for.
     let Ok(signals) = Signals::listen() else { return ExitCode::FAILURE };
     os::adopt_orphans();
     let fs = Fs::real();
-    let claimed = match Claimed::take(&fs, &spec.directory, &spec.boot_id) {
+    let started = os::started(std::process::id()).unwrap_or(0);
+    // An order that ends before its end was given by one who died: it does not count.
+    let Ok(spec) = Spec::receive(&mut runner) else { return ExitCode::FAILURE };
+    let claimed = match Claimed::take(&fs, &spec.directory, &spec.boot_id, started) {
         Ok(Some(claimed)) => claimed,
         Ok(None) => {
             tell(&mut runner, &Word::ClaimedByAnother);

@@ -20,6 +20,10 @@ pub struct Event {
     /// 1 for the first; no gaps.
     pub seq: u64,
     pub timestamp: Timestamp,
+    /// The first and the last event that were written together with this one, where there are
+    /// several: what was lost of them by a power cut was lost before any was acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<(u64, u64)>,
     #[serde(flatten)]
     pub kind: EventKind,
     /// The `chain` of this event's journal line.

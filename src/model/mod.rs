@@ -19,6 +19,7 @@ mod schema;
 mod session;
 mod task;
 mod timestamp;
+mod undo;
 mod work;
 
 pub use document::{
@@ -52,3 +53,4 @@ pub use task::{
     TaskStatus,
 };
 pub use timestamp::Timestamp;
+pub use undo::Undo;

@@ -23,15 +23,19 @@ pub fn plan_schema() -> Value {
 pub fn event_schema() -> Value {
     let mut schema = generator().into_root_schema_for::<EventKind>().to_value();
     plain_numbers(&mut schema);
+    let number = json!({"type": "integer", "minimum": 1});
     let envelope = json!({
         "seq": {"type": "integer", "minimum": 1},
         "timestamp": {"type": "string", "format": "date-time"},
         "chain": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     });
+    let batch = json!({
+        "type": "array", "prefixItems": [number, number], "minItems": 2, "maxItems": 2,
+    });
     let Value::Object(envelope) = envelope else { return schema };
     if let Some(kinds) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
         for kind in kinds {
-            add_envelope(kind, &envelope);
+            add_envelope(kind, &envelope, &batch);
         }
     }
     schema["title"] = json!("Journal line");
@@ -46,7 +50,7 @@ fn generator() -> SchemaGenerator {
 }
 
 /// Says of one kind of event that its line also has `seq`, `timestamp` and `chain`.
-fn add_envelope(kind: &mut Value, envelope: &Map<String, Value>) {
+fn add_envelope(kind: &mut Value, envelope: &Map<String, Value>, batch: &Value) {
     let Some(kind) = kind.as_object_mut() else { return };
     // `additionalProperties` would not see the fields that stand in a `$ref` beside it.
     if kind.remove("additionalProperties").is_some() || kind.contains_key("$ref") {
@@ -59,6 +63,10 @@ fn add_envelope(kind: &mut Value, envelope: &Map<String, Value>) {
     let required = kind.entry("required").or_insert_with(|| json!([]));
     if let Some(required) = required.as_array_mut() {
         required.extend(envelope.keys().map(|key| json!(key)));
+    }
+    if let Some(properties) = kind.get_mut("properties").and_then(Value::as_object_mut) {
+        // Only events that were written together have it.
+        properties.insert("batch".into(), batch.clone());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Document, Event, EventKind, Illegal, VERSION};
+use super::{Document, Event, EventKind, Illegal, Undo, VERSION};
 
 /// Read it like the [`Document`] it derefs to; change it with [`Session::apply`] and no other way.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +75,23 @@ impl Session {
         self.0.change(event);
         self.stamp(event);
         Ok(())
+    }
+
+    /// Takes in the next events of the record, all or none; returns how to forget them again.
+    pub fn apply_all(&mut self, events: &[Event]) -> Result<Undo, Illegal> {
+        let undo = Undo::before(&self.0, events);
+        match events.iter().try_for_each(|event| self.apply(event)) {
+            Ok(()) => Ok(undo),
+            Err(illegal) => {
+                self.undo(undo);
+                Err(illegal)
+            }
+        }
+    }
+
+    /// Forgets the events that were taken in since `undo` was made.
+    pub fn undo(&mut self, undo: Undo) {
+        undo.restore(&mut self.0);
     }
 
     /// The sequence number of the last event taken in; 0 for a document that has no journal.

@@ -75,10 +75,12 @@ impl Journal {
     pub(super) fn draft(&self, kinds: Vec<EventKind>, at: &Timestamp) -> (Vec<Event>, Vec<u8>) {
         let mut bytes = Vec::new();
         let mut events = Vec::<Event>::with_capacity(kinds.len());
+        let batch =
+            (kinds.len() > 1).then(|| (self.end.seq + 1, self.end.seq + kinds.len() as u64));
         for kind in kinds {
             let before = events.last().map(|event| &event.chain).or(self.end.chain.as_ref());
             let seq = self.end.seq + 1 + events.len() as u64;
-            let event = self.draft_line(&mut bytes, seq, kind, at, before);
+            let event = self.draft_line(&mut bytes, seq, batch, kind, at, before);
             events.push(event);
         }
         (events, bytes)
@@ -88,20 +90,21 @@ impl Journal {
     pub(super) fn draft_one(&self, kind: EventKind, at: &Timestamp) -> (Event, Vec<u8>) {
         let mut bytes = Vec::new();
         let before = self.end.chain.as_ref();
-        (self.draft_line(&mut bytes, self.end.seq + 1, kind, at, before), bytes)
+        (self.draft_line(&mut bytes, self.end.seq + 1, None, kind, at, before), bytes)
     }
 
     fn draft_line(
         &self,
         bytes: &mut Vec<u8>,
         seq: u64,
+        batch: Option<(u64, u64)>,
         kind: EventKind,
         at: &Timestamp,
         before: Option<&Digest>,
     ) -> Event {
-        let chain = line::encode(bytes, seq, at, &kind, before);
+        let chain = line::encode(bytes, seq, at, batch, &kind, before);
         let end = self.end.offset + bytes.len() as u64;
-        Event { seq, timestamp: at.clone(), kind, chain, end }
+        Event { seq, timestamp: at.clone(), batch, kind, chain, end }
     }
 
     /// Appends drafted lines: one write, one sync. When this returns without an error, they

@@ -1,9 +1,11 @@
 //! One journal line: an event as bytes, tied to the line before it.
 //!
-//! `{"seq":…,"timestamp":…,"event":…, its fields ,"chain":"…"}`, where `chain` is the SHA-256 of
+//! `{"seq":…,"timestamp":…,"event":…, its fields ,"chain":"…"}`, with `"batch":[first,last]`
+//! before `event` for lines that were written together, where `chain` is the SHA-256 of
 //! the previous line's chain (64 digits, nothing for the first line) followed by this line's bytes
 //! before `,"chain"`. Change one byte anywhere, and no later chain fits.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -47,11 +49,15 @@ pub(super) fn encode(
     buffer: &mut Vec<u8>,
     seq: u64,
     timestamp: &Timestamp,
+    batch: Option<(u64, u64)>,
     kind: &EventKind,
     previous: Option<&Digest>,
 ) -> Digest {
     let start = buffer.len();
     buffer.extend_from_slice(format!(r#"{{"seq":{seq},"timestamp":"{timestamp}","#).as_bytes());
+    if let Some((first, last)) = batch {
+        buffer.extend_from_slice(format!(r#""batch":[{first},{last}],"#).as_bytes());
+    }
     // The model's types have string keys and no failing serializers: this cannot fail.
     let body = serde_json::to_vec(kind).unwrap_or_default();
     buffer.extend_from_slice(body.get(1..body.len().saturating_sub(1)).unwrap_or_default());
@@ -89,8 +95,27 @@ pub(super) fn decode(
         .shift_remove("timestamp")
         .and_then(|value| value.as_str()?.parse().ok())
         .ok_or(LineError::Time)?;
+    let batch = match fields.shift_remove("batch") {
+        Some(batch) => Some(serde_json::from_value(batch).map_err(LineError::Unknown)?),
+        None => None,
+    };
     let kind = serde_json::from_value(Value::Object(fields)).map_err(LineError::Unknown)?;
-    Ok(Event { seq, timestamp, kind, chain, end })
+    Ok(Event { seq, timestamp, batch, kind, chain, end })
+}
+
+/// Whether a line that cannot be verified, because one before it is lost, says of itself that it
+/// was written together with line `lost`.
+pub(super) fn is_of_batch(line: &[u8], lost: u64) -> bool {
+    #[derive(Deserialize)]
+    struct Claims {
+        seq: u64,
+        batch: (u64, u64),
+    }
+    let claims: Option<Claims> = serde_json::from_slice(line).ok();
+    unseal(line).is_some()
+        && claims.is_some_and(|Claims { seq, batch: (first, last) }| {
+            (first..=last).contains(&seq) && (first..=last).contains(&lost)
+        })
 }
 
 /// What the chain covers, and the chain.
@@ -127,6 +152,7 @@ mod tests {
             &mut buffer,
             seq,
             &at,
+            None,
             &EventKind::ErrorRecorded { error: "no \"net\"".into() },
             None,
         );

@@ -232,18 +232,32 @@ impl Recorder {
         let turns_the_page = kinds.iter().any(EventKind::turns_the_page);
         let earliest = self.session.meta.updated_at.millis();
         let (events, bytes) = self.journal.draft(kinds, &not_before(earliest, &now.wall));
-        let next = self.check(&events)?;
-        self.journal.append(&events, &bytes)?;
-        match next {
-            Some(next) => self.session = next,
-            None => self.apply(&events)?,
-        }
+        self.take_in(&events, &bytes)?;
         self.snapshots.fall_behind(now);
         if turns_the_page || self.due_in(now) == Some(Duration::ZERO) {
             // The events are recorded whether or not the document can be written just now.
             self.stale = self.snapshots.save(&self.session).err();
         }
         Ok(events)
+    }
+
+    /// Checks events, appends them, and takes them in.
+    fn take_in(&mut self, events: &[Event], bytes: &[u8]) -> Result<(), StoreError> {
+        let id = self.session.meta.id.clone();
+        let illegal = |source| StoreError::Illegal { id: id.clone(), source };
+        if let [event] = events {
+            self.session.check(&event.kind).map_err(illegal)?;
+            self.journal.append(events, bytes)?;
+            return self.session.apply(event).map_err(illegal);
+        }
+        // Each must be legal after those before it. The session is ours alone until this returns:
+        // what could not be written is forgotten.
+        let undo = self.session.apply_all(events).map_err(illegal)?;
+        let appended = self.journal.append(events, bytes);
+        if appended.is_err() {
+            self.session.undo(undo);
+        }
+        appended
     }
 
     /// How long until [`Recorder::settle`] should be called if nothing is recorded meanwhile.
@@ -268,27 +282,6 @@ impl Recorder {
         self.settle()?;
         self.journal.release()?;
         Ok(self.session)
-    }
-
-    /// Checks events before they are written. For more than one, each must be legal after those
-    /// before it: that is tried on a copy, which is then the session once they are durable.
-    fn check(&self, events: &[Event]) -> Result<Option<Session>, StoreError> {
-        let illegal = |source| StoreError::Illegal { id: self.session.meta.id.clone(), source };
-        match events {
-            [] => Ok(None),
-            [event] => self.session.check(&event.kind).map(|()| None).map_err(illegal),
-            events => {
-                let mut next = self.session.clone();
-                events.iter().try_for_each(|event| next.apply(event)).map_err(illegal)?;
-                Ok(Some(next))
-            }
-        }
-    }
-
-    fn apply(&mut self, events: &[Event]) -> Result<(), StoreError> {
-        let applied = events.iter().try_for_each(|event| self.session.apply(event));
-        let id = &self.session.meta.id;
-        applied.map_err(|source| StoreError::Illegal { id: id.clone(), source })
     }
 }
 

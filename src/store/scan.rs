@@ -23,7 +23,7 @@ pub enum Tail {
         line: u64,
         bytes: usize,
     },
-    /// A last line that is there and wrong.
+    /// A last line that is there and wrong, or a last write of which some line is.
     Bad {
         line: u64,
         error: LineError,
@@ -43,8 +43,8 @@ pub struct Scan {
 
 /// Verifies `bytes`, which stand in the journal from `start` on.
 ///
-/// A bad line with others after it is an error, with its number. A bad last line is for the
-/// caller to judge, who knows whether it was ever acknowledged.
+/// A bad line with others after it is an error, with its number, unless all of them belong to the
+/// last write. A bad end is for the caller to judge, who knows whether it was ever acknowledged.
 pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
     let mut events = Vec::new();
     let mut end = start;
@@ -59,7 +59,7 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
                 events.push(event);
             }
             Err(_) if begins_whole(line, &end) => return Err((number, LineError::Unended)),
-            Err(error) if after.is_empty() && error.may_be_unfinished() => {
+            Err(error) if error.may_be_unfinished() && is_last_write(after, number) => {
                 let tail = Tail::Bad { line: number, error };
                 let raw = bytes[..bytes.len() - rest.len()].to_vec();
                 return Ok(Scan { events, raw, end, tail });
@@ -75,6 +75,17 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
     let tail = if rest.is_empty() { Tail::Whole } else { Tail::Torn { line, bytes: rest.len() } };
     let raw = bytes[..bytes.len() - rest.len()].to_vec();
     Ok(Scan { events, raw, end, tail })
+}
+
+/// Whether all lines that follow the bad line `lost` were written together with it. A power cut may
+/// keep the end of one write and lose its beginning; none of it was acknowledged then.
+fn is_last_write(after: &[u8], lost: u64) -> bool {
+    let mut lines = after.split_inclusive(|byte| *byte == b'\n');
+    lines.all(|line| match line.strip_suffix(b"\n") {
+        Some(whole) => line::is_of_batch(whole, lost),
+        // Cut in the middle: it was being written as well.
+        None => true,
+    })
 }
 
 /// Whether `bytes` begin with the whole line that belongs there, and something else than a new

@@ -109,8 +109,7 @@ pub fn apply(
     within_runtime(async {
         let signals = Signals::listen().map_err(RunError::Runtime)?;
         let _only = around.store.lock_runner(&around.pen)?;
-        let recorder = create(around, &agent, watcher)?;
-        around.store.save_plan(&recorder, &plan)?;
+        let recorder = create(around, &agent, &plan, watcher)?;
         let options =
             Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
@@ -181,6 +180,7 @@ fn agent_of(approved_by: ApprovedBy) -> Agent {
 fn create(
     around: &Surroundings,
     agent: &Agent,
+    plan: &Plan,
     watcher: &mut Watcher<'_>,
 ) -> Result<Recorder, RunError> {
     let id = around.clock.session_id();
@@ -195,7 +195,8 @@ fn create(
         expanded_from: None,
     };
     let first = EventKind::SessionCreated(Box::new(created));
-    let (recorder, event) = around.store.create(&id, &around.pen, first, &around.clock.now())?;
+    let now = around.clock.now();
+    let (recorder, event) = around.store.create_with_plan(&id, &around.pen, plan, first, &now)?;
     watcher(Told::Event(&event));
     Ok(recorder)
 }

@@ -1,6 +1,6 @@
 //! The plan of a session, kept beside its journal: what is executed, now and after a resume.
 
-use super::{Recorder, Store, StoreError, error::PlanFileError, layout::create_if_absent};
+use super::{Store, StoreError, error::PlanFileError, layout::create_if_absent};
 use crate::{
     disk,
     model::{Digest, Plan, SessionId},
@@ -10,10 +10,8 @@ use crate::{
 pub const LARGEST_PLAN: u64 = 64 * 1024 * 1024;
 
 impl Store {
-    /// Keeps the plan of the session that `recorder` writes, durably, before it is recorded as
-    /// presented: what the journal speaks of must be there.
-    pub fn save_plan(&self, recorder: &Recorder, plan: &Plan) -> Result<(), StoreError> {
-        let id = &recorder.session().meta.id;
+    /// Keeps the plan of a session, durably. The caller holds the session's lock.
+    pub(super) fn save_plan(&self, id: &SessionId, plan: &Plan) -> Result<(), StoreError> {
         create_if_absent(&self.fs, &self.home.artifacts(id))?;
         self.fs.sync_dir(&self.home.record(id))?;
         let mut text = serde_json::to_vec_pretty(plan).unwrap_or_default();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     disk::{self, Holder, Lock, LockError},
-    model::{Event, EventKind, Illegal, Session, SessionId, Timestamp, VERSION},
+    model::{Event, EventKind, Illegal, Plan, Session, SessionId, Timestamp, VERSION},
 };
 
 const LOCK: &str = "lock";
@@ -45,6 +45,30 @@ impl Store {
         first: EventKind,
         now: &Moment,
     ) -> Result<(Recorder, Event), StoreError> {
+        self.create_after(id, pen, first, now, || Ok(()))
+    }
+
+    /// Begins the record of a new session that will execute `plan`. The plan is kept before there
+    /// is a session: none is ever without the plan it was begun with.
+    pub fn create_with_plan(
+        &self,
+        id: &SessionId,
+        pen: &Pen,
+        plan: &Plan,
+        first: EventKind,
+        now: &Moment,
+    ) -> Result<(Recorder, Event), StoreError> {
+        self.create_after(id, pen, first, now, || self.save_plan(id, plan))
+    }
+
+    fn create_after(
+        &self,
+        id: &SessionId,
+        pen: &Pen,
+        first: EventKind,
+        now: &Moment,
+        before: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<(Recorder, Event), StoreError> {
         let illegal = |source| StoreError::Illegal { id: id.clone(), source };
         Session::check_beginning(&first).map_err(illegal)?;
         self.home.prepare(&self.fs)?;
@@ -54,7 +78,10 @@ impl Store {
         let lock = self.lock(id, pen)?;
         // The name may have been taken by one who died before its first event: that is no session.
         match self.load(id) {
-            Err(StoreError::Unknown(_)) => self.begin(id, lock, first, now, None),
+            Err(StoreError::Unknown(_)) => {
+                before()?;
+                self.begin(id, lock, first, now, None)
+            }
             Err(error) => Err(error),
             Ok(_) => Err(StoreError::Exists(id.clone())),
         }

@@ -14,7 +14,7 @@ use std::{
 use agentic_provision::model::SessionId;
 use serde_json::Value;
 
-use crate::harness::{Generator, Home, soak, walk_script};
+use crate::harness::{Generator, Home, seed, soak, walk_script};
 
 const KILLS_PER_STEP: usize = 20;
 
@@ -117,10 +117,7 @@ fn check(home: &Home, id: &SessionId, told: &[String]) {
 
 #[test]
 fn killed_at_any_moment_it_loses_nothing_it_acknowledged() {
-    let seed = std::env::var("PROVISION_TEST_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("crash sweep: PROVISION_TEST_SEED={seed}");
-    let mut chance = Generator::new(seed);
+    let mut chance = Generator::new(seed("crash sweep"));
     let targets =
         [Step::BeforeAppend, Step::BetweenAppendAndAcknowledgement, Step::Snapshot, Step::Move];
     let mut kills = BTreeMap::<Step, usize>::new();

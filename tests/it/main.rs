@@ -17,6 +17,7 @@ mod fault_sweep;
 mod full_disk;
 mod growth;
 mod history;
+mod kills;
 mod layers;
 mod locks;
 mod mending;

@@ -18,7 +18,7 @@ use agentic_provision::{
     model::{SessionId, Timestamp},
     store::{Moment, Pen},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub use events::{Generator, created, long_walk, task, walk_script};
@@ -121,6 +121,43 @@ impl Home {
         serde_json::from_str(&output.stdout).unwrap()
     }
 
+    /// A plan file with these tasks.
+    pub fn plan(&self, tasks: Value) -> PathBuf {
+        self.plan_file(&json!({"format": "plan-v1", "tasks": tasks}))
+    }
+
+    /// A plan file.
+    pub fn plan_file(&self, plan: &Value) -> PathBuf {
+        let path = self.path().join("plan.json");
+        fs::write(&path, plan.to_string()).unwrap();
+        path
+    }
+
+    /// Applies a plan of these tasks, approved.
+    pub fn apply(&self, tasks: Value, more: &[&str]) -> Output {
+        let plan = self.plan(tasks);
+        self.run(&[&["apply", plan.to_str().unwrap(), "--yes"], more].concat())
+    }
+
+    /// The session whose record is the newest.
+    pub fn latest(&self) -> String {
+        let sessions = self.json(&["sessions"]);
+        sessions["sessions"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The session document, wherever it stands.
+    pub fn latest_document(&self) -> Value {
+        let sessions = self.json(&["sessions"]);
+        let path = sessions["sessions"][0]["path"].as_str().unwrap();
+        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    }
+
+    /// Every event of a session.
+    pub fn events(&self, id: &str) -> Vec<Value> {
+        let journal = fs::read_to_string(self.journal(id)).unwrap();
+        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     /// A file with a script for `__script`.
     pub fn script(&self, name: &str, steps: impl IntoIterator<Item = Value>) -> PathBuf {
         let path = self.path().join(name);
@@ -195,6 +232,23 @@ impl Output {
         );
         text.replace(&*home.path().to_string_lossy(), "[HOME]")
     }
+}
+
+/// Waits until `happened`: an event, not a time. A minute is far more than any of them needs.
+pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what} never happened");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The seed of a random test: given, or another one each time. It is printed.
+pub fn seed(test: &str) -> u64 {
+    let given = std::env::var("PROVISION_TEST_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = given.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("{test}: PROVISION_TEST_SEED={seed}");
+    seed
 }
 
 /// Whether the random tests should go on for long.

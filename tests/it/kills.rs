@@ -7,7 +7,7 @@ use std::{
     io::{BufRead, BufReader, Read},
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Generator, Home, seed, soak, wait_until};
+use crate::harness::{Generator, Home, processes, seed, soak, wait_until};
 
 const KILLS_PER_STEP: usize = 20;
 const TASKS: usize = 2;
@@ -267,28 +267,14 @@ fn killed_at_any_moment_a_run_is_resumed_and_every_command_runs_exactly_once() {
 }
 
 /// Every process that a run of this session left: supervisors, and the commands they run.
-fn left_by(id: &str, cookies: &[String]) -> (Vec<i32>, Vec<i32>) {
-    let (mut supervisors, mut commands) = (Vec::new(), Vec::new());
-    for entry in fs::read_dir("/proc").unwrap() {
-        let Ok(pid) = entry.unwrap().file_name().to_string_lossy().parse::<i32>() else { continue };
-        let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        let has = |bytes: &[u8], text: &str| {
-            bytes.windows(text.len()).any(|window| window == text.as_bytes())
-        };
-        let line = read("cmdline");
-        if has(&line, "__supervise") && has(&line, id) {
-            supervisors.push(pid);
-        } else if cookies.iter().any(|cookie| has(&read("environ"), cookie)) {
-            commands.push(pid);
-        }
-    }
-    (supervisors, commands)
+fn left_by(id: &str, cookies: &[String]) -> (Vec<u32>, Vec<u32>) {
+    let supervisors = processes::with_in_command_line(&["__supervise", id]);
+    let commands = cookies.iter().flat_map(|cookie| processes::with_in_environment(cookie));
+    (supervisors, commands.collect())
 }
 
-fn kill(pids: &[i32]) {
-    for pid in pids {
-        let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
-    }
+fn kill(pids: &[u32]) {
+    pids.iter().for_each(|pid| processes::signal(*pid, "KILL"));
 }
 
 #[test]

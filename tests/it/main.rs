@@ -11,6 +11,7 @@
 mod harness;
 
 mod bad_input;
+mod commands;
 mod crash_sweep;
 mod documents;
 mod fault_sweep;

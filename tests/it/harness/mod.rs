@@ -1,6 +1,7 @@
 //! A home of its own for each test, and the real binary in it.
 
 mod events;
+pub mod processes;
 mod schema;
 
 use std::{

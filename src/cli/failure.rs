@@ -221,7 +221,10 @@ impl From<RunError> for Failure {
                 failure.hints.push(format!("then: provision resume {id}"));
                 failure.session = Some(id);
             }
-            RunError::Attempt { id, .. } => {
+            RunError::Attempt { id, source } => {
+                if source.kind() == io::ErrorKind::StorageFull {
+                    failure.hints.push("make space".into());
+                }
                 failure
                     .hints
                     .push(format!("nothing recorded is lost; then: provision resume {id}"));

@@ -171,6 +171,10 @@ impl<'a> Run<'a> {
             self.last_look = Some(now);
             self.take_letters()?;
         }
+        if self.recorder.stale().is_some() {
+            // With no room for the document there will soon be none for the journal.
+            self.recorder.settle()?;
+        }
         self.supervisors.retain_mut(|supervisor| !supervisor.has_ended());
         Ok(self.stop.level == 0 && !self.stop.leave)
     }

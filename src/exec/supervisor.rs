@@ -71,7 +71,8 @@ pub fn supervise() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Err(error) => {
-            let word = Word::NotClaimed { error: error.to_string(), full: error.is_full() };
+            let text = format!("{error}: {}", error.source);
+            let word = Word::NotClaimed { error: text, full: error.is_full() };
             tell(&mut runner, &word);
             return ExitCode::FAILURE;
         }

@@ -11,15 +11,15 @@ use serde_json::json;
 
 use crate::harness::{Home, ID, walk_script};
 
-/// A file system of 256 KiB, gone when dropped; `None` where this machine does not let us.
+/// A small file system, gone when dropped; `None` where this machine does not let us.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn within(home: &Home) -> Option<Self> {
+    fn within(home: &Home, kilobytes: usize) -> Option<Self> {
         let path = home.path().join("small");
         fs::create_dir(&path).unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", &format!("size={kilobytes}k,mode=700"), "tmpfs"])
             .arg(&path)
             .stderr(Stdio::null())
             .status()
@@ -43,6 +43,63 @@ impl Drop for SmallDisk {
     }
 }
 
+/// A plan whose commands say how far they came, off the disk that fills up.
+fn plan(home: &Home, commands: usize) -> PathBuf {
+    let ran = home.path().join("ran");
+    let command = |number| {
+        // Something to log, and a summary of some length.
+        let script =
+            format!("seq 2000; echo {number} >> '{}'; seq 30 | tr -d '\\n'", ran.display());
+        json!({"command": script})
+    };
+    let tasks: Vec<_> = (0..commands)
+        .map(|number| json!({"id": format!("task-{number}"), "commands": [command(number)]}))
+        .collect();
+    home.plan(json!(tasks))
+}
+
+#[test]
+fn a_run_pauses_and_completes_once_there_is_room() {
+    const COMMANDS: usize = 12;
+    let mut stopped = 0;
+    for kilobytes in (500..1000).step_by(20) {
+        let home = Home::new().damaged();
+        let Some(disk) = SmallDisk::within(&home, 1024) else { return };
+        let plan = plan(&home, COMMANDS);
+        let filler = disk.0.join("filler");
+        fs::write(&filler, vec![1; kilobytes * 1024]).unwrap();
+        let place = disk.0.join("home");
+        let with = |more: &[&str]| home.run(&[&["--home", place.to_str().unwrap()], more].concat());
+        let output = with(&["apply", plan.to_str().unwrap(), "--yes"]);
+        let ran = || fs::read_to_string(home.path().join("ran")).unwrap_or_default();
+        if output.code != Some(0) {
+            assert_eq!(output.code, Some(9), "{}", output.stderr);
+            assert!(output.stderr.contains("No space left on device"), "{}", output.stderr);
+            fs::remove_file(&filler).unwrap();
+            if with(&["status"]).code != Some(0) {
+                // There was not even room to begin.
+                assert_eq!(ran(), "");
+                continue;
+            }
+            stopped += 1;
+            assert!(output.stderr.contains("provision resume"), "{}", output.stderr);
+            let status = with(&["--json", "status"]).stdout;
+            let resumed = with(&["resume", "--yes"]);
+            if status.contains(r#""status": "completed""#) {
+                // Only the document was missing in the end; it is put right.
+                assert_eq!(resumed.code, Some(2), "{}", resumed.stderr);
+            } else {
+                assert!(status.contains(r#""status": "paused""#), "{status}\n{}", output.stderr);
+                assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+            }
+        }
+        let all: String = (0..COMMANDS).map(|number| format!("{number}\n")).collect();
+        assert_eq!(ran(), all, "each command ran once, with {kilobytes} KiB taken");
+        assert_eq!(with(&["history", "--verify"]).code, Some(0));
+    }
+    assert!(stopped >= 3, "the disk was never full in the middle of a run");
+}
+
 fn arguments<'a>(home: &'a Path, script: &'a Path) -> [&'a str; 6] {
     ["--home", home.to_str().unwrap(), "__script", "--session", ID, script.to_str().unwrap()]
 }
@@ -50,7 +107,7 @@ fn arguments<'a>(home: &'a Path, script: &'a Path) -> [&'a str; 6] {
 #[test]
 fn it_stops_the_recording_and_loses_nothing() {
     let home = Home::new().damaged();
-    let Some(disk) = SmallDisk::within(&home) else { return };
+    let Some(disk) = SmallDisk::within(&home, 256) else { return };
     let script = home.script("script.jsonl", walk_script());
     let (filler, small_home) = (disk.0.join("filler"), disk.0.join("home"));
     let arguments = arguments(&small_home, &script);
@@ -81,7 +138,7 @@ fn it_stops_the_recording_and_loses_nothing() {
 #[test]
 fn the_end_of_a_command_that_has_started_can_still_be_recorded() {
     let home = Home::new().damaged();
-    let Some(disk) = SmallDisk::within(&home) else { return };
+    let Some(disk) = SmallDisk::within(&home, 256) else { return };
     let walk = walk_script();
     let started = walk.iter().position(|step| step["event"] == "command_started").unwrap();
     let (before, after) = walk.split_at(started + 1);

@@ -10,10 +10,12 @@
 
 mod harness;
 
+mod adoption;
 mod bad_input;
 mod commands;
 mod crash_sweep;
 mod documents;
+mod execution;
 mod fault_sweep;
 mod full_disk;
 mod growth;
@@ -22,8 +24,11 @@ mod kills;
 mod layers;
 mod locks;
 mod mending;
+mod plan_files;
 mod readers;
 mod replay;
 mod schemas;
+mod secrets;
 mod sessions;
+mod signals;
 mod transitions;

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    engine::{RunError, ScriptError},
+    engine::ScriptError,
     model::{SessionId, TaskId, Timestamp},
     store::StoreError,
 };
@@ -60,12 +60,12 @@ pub(super) struct Failure {
     pub hints: Vec<String>,
     /// Whoever read our output has seen enough: no failure at all.
     pub reader_is_gone: bool,
-    file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     pub session: Option<SessionId>,
 }
 
 impl Failure {
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -187,113 +187,6 @@ impl From<ScriptError> for Failure {
     }
 }
 
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        let kind = match &error {
-            RunError::Store(_) | RunError::Unrecorded { .. } => Kind::StoreUnusable,
-            RunError::Attempt { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                Kind::StoreUnusable
-            }
-            RunError::Attempt { .. } | RunError::Runtime(_) => Kind::Internal,
-            RunError::PlanTooLarge { .. }
-            | RunError::NotAPlan { .. }
-            | RunError::BadPlan { .. } => Kind::InvalidPlan,
-            RunError::NotApproved { .. } | RunError::OtherDigest { .. } => Kind::Undecided,
-            RunError::PlanFile { .. }
-            | RunError::MissingData { .. }
-            | RunError::UnknownDatum(_)
-            | RunError::SecretInSight(_)
-            | RunError::NulInDatum(_)
-            | RunError::NotResumable { .. }
-            | RunError::NothingToResume
-            | RunError::OtherMachine { .. }
-            | RunError::NoPlan { .. } => Kind::Usage,
-        };
-        let mut failure = Self::new(kind, error.to_string());
-        failure.causes = causes(&error);
-        match error {
-            RunError::Store(error) => return error.into(),
-            RunError::Unrecorded { id, source } => {
-                let inner = Self::from(*source);
-                failure.kind = inner.kind;
-                failure.file = inner.file;
-                failure.hints = inner.hints;
-                failure.hints.push(format!("then: provision resume {id}"));
-                failure.session = Some(id);
-            }
-            RunError::Attempt { id, source } => {
-                if source.kind() == io::ErrorKind::StorageFull {
-                    failure.hints.push("make space".into());
-                }
-                failure
-                    .hints
-                    .push(format!("nothing recorded is lost; then: provision resume {id}"));
-                failure.session = Some(id);
-            }
-            RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => {
-                failure.file = Some(path);
-            }
-            RunError::NotAPlan { path, .. } => {
-                failure.file = Some(path);
-                failure.hints.push("`provision schema plan` says what a plan looks like".into());
-            }
-            RunError::BadPlan { path, problems } => {
-                failure.file = Some(path);
-                failure.causes = problems.iter().map(ToString::to_string).collect();
-                failure.hints.push("`provision schema plan` says what a plan looks like".into());
-            }
-            RunError::NotApproved { digest, session } => {
-                let again = session
-                    .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
-                failure.hints.push("read what it would run, above; nothing has been run".into());
-                failure.hints.push(format!("then: {again} --approve {digest}"));
-            }
-            RunError::OtherDigest { .. } => {
-                failure
-                    .hints
-                    .push("the plan is not the one that was approved: read it again".into());
-            }
-            RunError::MissingData { missing } => {
-                for datum in missing {
-                    let key = &datum.key;
-                    let name = crate::model::environment_name(key);
-                    let prompt =
-                        datum.prompt.map_or_else(String::new, |prompt| format!(" ({prompt})"));
-                    failure.causes.push(format!("`{key}`{prompt} is missing"));
-                    failure.hints.push(if datum.secret {
-                        format!("give the secret `{key}` with --data-file FILE or PROVISION_DATA_{name}")
-                    } else {
-                        format!("give `{key}` with --data {key}=VALUE, --data-file FILE or PROVISION_DATA_{name}")
-                    });
-                }
-            }
-            RunError::SecretInSight(key) => {
-                let name = crate::model::environment_name(&key);
-                failure
-                    .hints
-                    .push(format!("give it with --data-file FILE or PROVISION_DATA_{name}"));
-            }
-            RunError::NotResumable { id, .. } => {
-                failure.hints.push(format!("`provision status {id}` shows how it ended"));
-                failure.session = Some(id);
-            }
-            RunError::NothingToResume => {
-                failure.hints.push("`provision sessions` lists the sessions there are".into());
-            }
-            RunError::OtherMachine { id, .. } => {
-                failure.hints.push("run its plan here as a new session".into());
-                failure.session = Some(id);
-            }
-            RunError::NoPlan { id } => {
-                failure.hints.push("nothing of it can be executed: apply its plan again".into());
-                failure.session = Some(id);
-            }
-            RunError::UnknownDatum(_) | RunError::NulInDatum(_) | RunError::Runtime(_) => {}
-        }
-        failure
-    }
-}
-
 fn kind_of(error: &StoreError) -> Kind {
     match error {
         StoreError::NotAnId(_)
@@ -367,7 +260,8 @@ fn home_hint(path: &Path, problem: crate::store::HomeProblem) -> String {
     }
 }
 
-fn causes(error: &dyn Error) -> Vec<String> {
+/// Everything behind an error, nearest first.
+pub(super) fn causes(error: &dyn Error) -> Vec<String> {
     let mut causes = Vec::new();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -8,6 +8,7 @@ mod output;
 mod overview;
 mod pause;
 mod run;
+mod run_failure;
 mod schema;
 mod script;
 mod sessions;

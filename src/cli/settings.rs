@@ -49,7 +49,7 @@ impl Settings {
 
     /// Who we are to those who wait for us.
     pub(super) fn pen(&self) -> Pen {
-        let words: Vec<_> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
+        let words = without_values(std::env::args_os().map(|w| w.to_string_lossy().into_owned()));
         Pen {
             holder: Holder {
                 pid: std::process::id(),
@@ -92,6 +92,19 @@ impl Settings {
             .with(lines)
             .try_init();
     }
+}
+
+/// A command line as others may read it: what was given with `--data` is nobody else's business.
+fn without_values(words: impl Iterator<Item = String>) -> Vec<String> {
+    let hide = |pair: &str| format!("{}=…", pair.split_once('=').map_or(pair, |(key, _)| key));
+    let mut shown = Vec::new();
+    let mut is_data = false;
+    for word in words {
+        let given = word.strip_prefix("--data=").map(|pair| format!("--data={}", hide(pair)));
+        shown.push(if is_data { hide(&word) } else { given.unwrap_or_else(|| word.clone()) });
+        is_data = word == "--data";
+    }
+    shown
 }
 
 /// What of the environment is text.

@@ -54,13 +54,14 @@ impl Run<'_> {
         open: &InFlight,
         begun_here: bool,
     ) -> Result<AttemptEnd, RunError> {
-        if open.boot_id != self.boot_id {
+        let directory = self.around.store.home().attempt(&self.id(), open.seq);
+        let attempt = Attempt::new(self.around.store.fs(), &directory);
+        // No lock outlives the machine: one that is held says more than any name of a boot.
+        if open.boot_id != self.boot_id && !attempt.is_claimed()? {
             return Ok(AttemptEnd::Indeterminate(
                 "the machine was restarted while it was running".into(),
             ));
         }
-        let directory = self.around.store.home().attempt(&self.id(), open.seq);
-        let attempt = Attempt::new(self.around.store.fs(), &directory);
         let mut awaited = Awaited {
             task,
             attempt,
@@ -83,7 +84,7 @@ impl Run<'_> {
         loop {
             match standing {
                 Standing::Unclaimed => {
-                    if !begun_here && (self.stop.leave || self.stop.level > 0) {
+                    if !begun_here && self.stop.is_asked() {
                         return Ok(AttemptEnd::Left);
                     }
                     launches += 1;
@@ -98,7 +99,7 @@ impl Run<'_> {
                     }
                 }
                 Standing::Finished(finish) => {
-                    self.show_output(&mut awaited)?;
+                    self.show_all_output(&mut awaited)?;
                     return Ok(AttemptEnd::Finished { finish, recovered: !launched_here });
                 }
                 Standing::Running(_) => self.pause_for(&mut awaited, LOOK).await?,
@@ -112,12 +113,12 @@ impl Run<'_> {
                         awaited.named = names;
                     }
                     self.pause_for(&mut awaited, TICK).await?;
-                    if self.stop.level > 0 {
+                    if self.stop.is_asked() {
                         return Ok(AttemptEnd::Left);
                     }
                 }
                 Standing::Lost => {
-                    self.show_output(&mut awaited)?;
+                    self.show_all_output(&mut awaited)?;
                     return Ok(AttemptEnd::Indeterminate(
                         "its supervisor was killed while it was running".into(),
                     ));
@@ -180,14 +181,12 @@ impl Run<'_> {
                 Some(Word::Finished(finish)) => {
                     tracing::trace!(step = "result");
                     if finish.bytes > 0 {
-                        self.show_output(awaited)?;
+                        self.show_all_output(awaited)?;
                     }
                     return Ok(Some(finish));
                 }
                 Some(Word::NotClaimed { error, full }) => {
-                    let kind = if full { io::ErrorKind::StorageFull } else { io::ErrorKind::Other };
-                    let source = io::Error::new(kind, error);
-                    return Err(RunError::Attempt { id: self.id(), source });
+                    return Err(RunError::Unclaimed { id: self.id(), error, full });
                 }
                 Some(Word::ClaimedByAnother) | None => return Ok(None),
             }
@@ -211,23 +210,30 @@ impl Run<'_> {
 
     /// A person who insists is heard by the command too.
     fn pass_on_stop(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
-        if self.stop.level >= 2
-            && awaited.signalled < self.stop.level
-            && awaited.attempt.end(self.stop.level >= 3)?
-        {
-            awaited.signalled = self.stop.level;
+        let level = self.stop.interrupts;
+        if level >= 2 && awaited.signalled < level && awaited.attempt.end(level >= 3)? {
+            awaited.signalled = level;
         }
         Ok(())
     }
 
-    fn show_output(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
-        let directory = awaited.attempt.directory().to_path_buf();
-        while let Some(piece) = read_next(self.around.store.fs(), &directory, awaited.shown)? {
-            let skipped = piece.start - awaited.shown;
-            awaited.shown = piece.start + piece.bytes.len() as u64;
-            let bytes = &piece.bytes;
-            self.tell(Told::Output { task_id: &awaited.task.id, skipped, bytes });
-        }
+    /// Shows the next of what was written, if there is any. Not all of it: one that writes without
+    /// end must not keep us from hearing anything else.
+    fn show_output(&mut self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
+        let directory = awaited.attempt.directory();
+        let Some(piece) = read_next(self.around.store.fs(), directory, awaited.shown)? else {
+            return Ok(false);
+        };
+        let skipped = piece.start - awaited.shown;
+        awaited.shown = piece.start + piece.bytes.len() as u64;
+        let bytes = &piece.bytes;
+        self.tell(Told::Output { task_id: &awaited.task.id, skipped, bytes });
+        Ok(true)
+    }
+
+    /// Shows what is left of the output of a command that has ended.
+    fn show_all_output(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
+        while self.show_output(awaited)? {}
         Ok(())
     }
 

@@ -41,6 +41,8 @@ pub enum RunError {
     NoPlan { id: SessionId },
     #[error("the record could not be written, so nothing more was run")]
     Unrecorded { id: SessionId, source: Box<StoreError> },
+    #[error("a command could not be begun: {error}")]
+    Unclaimed { id: SessionId, error: String, full: bool },
     #[error("a command could not be begun")]
     Attempt { id: SessionId, source: io::Error },
     #[error(transparent)]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{RunError, run::Run};
 use crate::{
-    exec::{PROBE_LIMIT, Probe, ProbeEnd, probe},
+    exec::{PROBE_LIMIT, Probe, ProbeEnd, probe, redact},
     flow,
     model::{CommandVerdict, EventKind, PlanTask, ProbeFinished, ProbeKind},
 };
@@ -119,6 +119,9 @@ impl Run<'_> {
             ProbeEnd::NotStarted(error) => (None, String::new(), Some(error)),
         };
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        // It was judged by all it said; what is kept and shown of it holds no secret.
+        let output = redact(&self.data.secrets(), output.as_bytes());
+        let output = String::from_utf8_lossy(&output).into_owned();
         self.record_probe(task, kind, command, millis, code, error.clone(), &output);
         Ok(Seen { output, error })
     }

@@ -51,11 +51,21 @@ pub(super) struct Options {
 /// What keeps a run from starting another command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stop {
-    /// 1: wait for the command and pause; 2: ask it to end; 3: end it.
-    pub level: u8,
+    /// How often Ctrl-C was pressed. 1: wait for the command and pause; 2: ask it to end; 3: end
+    /// it; 4: leave it.
+    pub interrupts: u8,
+    /// Wait for the command and pause.
+    pub pause: bool,
     /// Go at once, and leave the command to its supervisor.
     pub leave: bool,
     pub reason: Option<String>,
+}
+
+impl Stop {
+    /// Whether no other command is to be started.
+    pub(super) fn is_asked(&self) -> bool {
+        self.interrupts > 0 || self.pause || self.leave
+    }
 }
 
 pub(super) struct Run<'a> {
@@ -176,19 +186,21 @@ impl<'a> Run<'a> {
             self.recorder.settle()?;
         }
         self.supervisors.retain_mut(|supervisor| !supervisor.has_ended());
-        Ok(self.stop.level == 0 && !self.stop.leave)
+        Ok(!self.stop.is_asked())
     }
 
     pub(super) fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Interrupt => {
-                self.stop.level = self.stop.level.saturating_add(1);
+                self.stop.interrupts = self.stop.interrupts.saturating_add(1);
                 self.stop.reason.get_or_insert_with(|| "interrupted with Ctrl-C".into());
-                let text = match self.stop.level {
+                let text = match self.stop.interrupts {
                     1 => "pausing as soon as the command is done; Ctrl-C again ends it",
                     2 => "asking the command to end; Ctrl-C again kills it",
-                    _ => "killing the command",
+                    3 => "killing the command; Ctrl-C again leaves it to itself",
+                    _ => "leaving the command to itself",
                 };
+                self.stop.leave = self.stop.interrupts > 3;
                 self.note(text);
             }
             Heard::Terminate | Heard::HangUp => {
@@ -207,7 +219,7 @@ impl<'a> Run<'a> {
         for request in self.around.store.take_letters(&self.recorder)? {
             match request {
                 Request::Pause { reason } => {
-                    self.stop.level = self.stop.level.max(1);
+                    self.stop.pause = true;
                     let reason = reason.unwrap_or_else(|| "asked to pause".into());
                     self.stop.reason.get_or_insert(reason);
                     self.note("asked to pause: pausing as soon as the command is done");
@@ -222,7 +234,8 @@ impl<'a> Run<'a> {
         self.take_letters()?;
         let due = self.recorder.due_in(&self.around.clock.now());
         if due.is_some_and(|due| due.is_zero()) {
-            self.recorder.settle()?;
+            // The journal has everything: what cannot be saved now is saved later.
+            self.recorder.try_to_settle();
         }
         Ok(())
     }

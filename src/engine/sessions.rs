@@ -134,8 +134,10 @@ pub fn resume(
         check_resumable(session)?;
         let plan = plan_of(&around.store, session)?;
         let digest = plan.compute_digest();
-        let approved_by = match session.plan.approved_at {
-            Some(_) => None,
+        // A run may have died anywhere on the way to the first command.
+        let approved_by = match session.plan.approved_by {
+            _ if session.phase.current >= Phase::Execute => None,
+            Some(given) => Some(given),
             None => Some(approve(&digest, wishes.approval.as_ref(), Some(id))?),
         };
         let data = UserData::gather(&plan, Some(session), &wishes.data)?;
@@ -271,8 +273,6 @@ async fn drive(
 
 /// The first events of a resumed run: what the one before left unsaid, and what was decided since.
 fn take_over(run: &mut Run<'_>, failed: Failed) -> Result<(), RunError> {
-    // Letters to an earlier run are not meant for this one.
-    run.around.store.take_letters(&run.recorder)?;
     if run.session().meta.status == SessionStatus::InProgress {
         run.queue(EventKind::SessionPaused {
             reason: PauseReason::SystemError,
@@ -377,7 +377,19 @@ fn close(mut run: Run<'_>, ended: Result<Ended, RunError>) -> Result<Ended, RunE
     let unrecorded =
         |source: StoreError| RunError::Unrecorded { id: id.clone(), source: Box::new(source) };
     match ended {
-        Ok(ended) => run.recorder.close().map(|_| ended).map_err(unrecorded),
+        Ok(ended) => {
+            // The journal has it all; the document follows when there is room for it.
+            if let Err(error) = run.recorder.settle() {
+                let cause = std::error::Error::source(&error)
+                    .map_or_else(String::new, |cause| format!(": {cause}"));
+                run.note(&format!(
+                    "the session document could not be brought up to date: {error}{cause}"
+                ));
+            }
+            // Best effort: space that is not given back now is given back by the next run.
+            let _ = run.recorder.close();
+            Ok(ended)
+        }
         Err(error) => {
             // What could not be written may be a matter of space: a pause is short, and room for
             // it was kept.

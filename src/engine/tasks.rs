@@ -23,6 +23,8 @@ use crate::{
 /// The pause before a second try; it doubles from try to try.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often one that may run again is begun anew when nobody knows how it ended.
+const MOST_UNKNOWN: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TaskEnd {
@@ -49,11 +51,26 @@ enum CommandEnd {
 }
 
 impl Run<'_> {
-    /// All tasks, in plan order; stops at the first that failed unless told to keep going.
+    /// All tasks, in plan order, but first what is still running; stops at the first that failed
+    /// unless told to keep going.
     pub(super) async fn execute(&mut self) -> Result<TaskEnd, RunError> {
         let plan = Arc::clone(&self.plan);
+        let open: Vec<_> = plan.tasks.iter().filter(|task| self.is_open(task)).collect();
+        let begun = self.execute_these(open).await?;
+        // What was queued of them must be known before they are met again.
+        self.flush()?;
+        if begun != TaskEnd::Settled && !(begun == TaskEnd::Failed && self.options.keep_going) {
+            return Ok(begun);
+        }
+        self.execute_these(&plan.tasks).await
+    }
+
+    async fn execute_these<'t>(
+        &mut self,
+        tasks: impl IntoIterator<Item = &'t PlanTask>,
+    ) -> Result<TaskEnd, RunError> {
         let mut failed = false;
-        for task in &plan.tasks {
+        for task in tasks {
             match self.run_task(task).await? {
                 TaskEnd::Settled => {}
                 TaskEnd::Failed => {
@@ -168,7 +185,7 @@ impl Run<'_> {
         index: usize,
         command: &PlanCommand,
     ) -> Result<CommandEnd, RunError> {
-        let mut tries = 0;
+        let (mut tries, mut unknown) = (0, 0);
         loop {
             let record = self.task_record(task);
             let open = record.and_then(|record| record.in_flight.first()).cloned();
@@ -183,6 +200,11 @@ impl Run<'_> {
                 if let Some(end) = self.settled_before(task, index).await? {
                     return Ok(end);
                 }
+                if unknown >= MOST_UNKNOWN {
+                    let what =
+                        format!("command {} of {} is interrupted each time", index + 1, task.id);
+                    return Ok(CommandEnd::Undecided(what));
+                }
                 if !self.may_go_on().await? {
                     return Ok(CommandEnd::Stopped);
                 }
@@ -194,14 +216,22 @@ impl Run<'_> {
                 AttemptEnd::Left => return Ok(CommandEnd::Stopped),
                 AttemptEnd::Indeterminate(why) => {
                     self.record_unknown(task, command, &open, &why)?;
+                    unknown += 1;
                     continue;
                 }
                 AttemptEnd::Finished { finish, recovered } => (finish, recovered),
             };
             let last = if finish.bytes > 0 { self.last_line_of(&open)? } else { None };
             let error = describe(&finish, command, last.as_deref());
-            let stopped_by_person = self.stop.level >= 2;
-            let again = error.is_some() && (stopped_by_person || tries <= command.retries);
+            let stopped_by_person = self.stop.interrupts >= 2;
+            // Nothing is started beside what could not be ended.
+            let survivors = finish.outcome == AttemptOutcome::TimedOut && finish.descendants > 0;
+            if survivors {
+                let count = finish.descendants;
+                self.note(&format!("{count} of its processes could not be ended and still run"));
+            }
+            let allowed = if survivors { 0 } else { command.retries };
+            let again = error.is_some() && (stopped_by_person || tries <= allowed);
             self.record_finish(
                 task,
                 command,
@@ -217,7 +247,7 @@ impl Run<'_> {
             if stopped_by_person {
                 return Ok(CommandEnd::Stopped);
             }
-            if tries > command.retries {
+            if tries > allowed {
                 return Ok(CommandEnd::Failed { error, class: classify(&finish) });
             }
             if !self.wait_before_retry(task, tries).await? {
@@ -241,7 +271,17 @@ impl Run<'_> {
         let error = command.error.clone().unwrap_or_else(|| "it failed".into());
         let number = index + 1;
         let point = self.session().resume_point_of(&task.id);
-        match point.map_or(ResumeAction::Choose, |point| point.action) {
+        let action = point.map_or(ResumeAction::Choose, |point| point.action);
+        // Only behind the last command can the task as a whole be done.
+        let is_last = index + 1 == task.commands.len();
+        if unknown
+            && action != ResumeAction::Skip
+            && is_last
+            && self.is_done_after_all(task).await?
+        {
+            return Ok(Some(CommandEnd::TaskDone));
+        }
+        match action {
             ResumeAction::Retry => Ok(None),
             ResumeAction::Skip => Ok(Some(CommandEnd::Skip("passed by after it failed".into()))),
             ResumeAction::Choose if !unknown => {
@@ -249,9 +289,6 @@ impl Run<'_> {
                 Ok(Some(CommandEnd::Failed { error, class: ErrorClass::Unknown }))
             }
             ResumeAction::Choose => {
-                if self.is_done_after_all(task).await? {
-                    return Ok(Some(CommandEnd::TaskDone));
-                }
                 let task_id = task.id.clone();
                 let (action, end) = match self.options.interrupted {
                     None => {
@@ -381,7 +418,7 @@ impl Run<'_> {
         self.record(EventKind::TaskReset { task_id: task.id.clone(), reason })?;
         let end = tokio::time::sleep(pause);
         tokio::pin!(end);
-        while self.stop.level == 0 && !self.stop.leave {
+        while !self.stop.is_asked() {
             tokio::select! {
                 () = &mut end => {
                     self.queue(EventKind::TaskStarted { task_id: task.id.clone() });

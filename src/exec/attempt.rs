@@ -80,6 +80,14 @@ impl Attempt {
         Ok(if names.is_empty() { Standing::Lost } else { Standing::Orphaned(names) })
     }
 
+    /// Whether a supervisor holds it now.
+    pub fn is_claimed(&self) -> Result<bool, DiskError> {
+        match Claim::read(&self.fs, &self.directory)? {
+            Some((_, file)) => file.is_locked(),
+            None => Ok(false),
+        }
+    }
+
     /// Asks the supervisor to end the command: at first politely, then not. Whether there was one
     /// to ask.
     pub fn end(&self, harshly: bool) -> Result<bool, DiskError> {

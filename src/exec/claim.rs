@@ -89,7 +89,8 @@ impl Claimed {
                 return if error.already_exists() { Ok(None) } else { Err(error) };
             }
         }
-        fs.rename(&own(ALIVE), &directory.join(ALIVE))?;
+        // The claim is made: what fails from here on must not keep the command from running.
+        let _ = fs.rename(&own(ALIVE), &directory.join(ALIVE));
         let _ = fs.remove(&own(CLAIM));
         Ok(Some(Self { lock, alive, room }))
     }

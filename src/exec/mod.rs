@@ -24,6 +24,6 @@ pub use finish::Finish;
 pub use launch::{Launcher, Supervisor, Word, WordReader};
 pub use output::{Piece, read_all, read_next};
 pub use probe::{PROBE_LIMIT, Probe, ProbeEnd, probe};
-pub use redact::SHORTEST_SECRET;
+pub use redact::{SHORTEST_SECRET, redact};
 pub use spec::Spec;
 pub use supervisor::supervise;

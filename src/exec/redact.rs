@@ -11,6 +11,15 @@ pub const SHORTEST_SECRET: usize = 6;
 
 const MARK: &[u8] = b"[redacted]";
 
+/// A whole text without the secrets in it.
+pub fn redact(secrets: &[String], text: &[u8]) -> Vec<u8> {
+    let mut redactor = Redactor::new(secrets);
+    let mut shown = Vec::with_capacity(text.len());
+    redactor.push(text, &mut shown);
+    redactor.finish(&mut shown);
+    shown
+}
+
 #[derive(Debug)]
 pub(super) struct Redactor {
     /// Finds every form of every secret; `None` where there is none.
@@ -51,11 +60,7 @@ impl Redactor {
             return;
         };
         self.held.extend_from_slice(bytes);
-        let mut covered = vec![false; self.held.len()];
-        covered[..self.covered].fill(true);
-        for found in finder.find_overlapping_iter(&self.held) {
-            covered[found.range()].fill(true);
-        }
+        let covered = self.coverage(finder);
         let safe = self.held.len() - self.possible_beginning();
         self.show(safe, &covered, out);
         self.covered = covered[safe..].iter().take_while(|covered| **covered).count();
@@ -64,11 +69,21 @@ impl Redactor {
 
     /// Gives what is left: nothing comes after it.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
-        let mut covered = vec![false; self.held.len()];
-        covered[..self.covered].fill(true);
+        let Some(finder) = &self.finder else { return };
+        let covered = self.coverage(finder);
         self.show(self.held.len(), &covered, out);
         self.held.clear();
         self.covered = 0;
+    }
+
+    /// Which of the held bytes belong to a secret.
+    fn coverage(&self, finder: &AhoCorasick) -> Vec<bool> {
+        let mut covered = vec![false; self.held.len()];
+        covered[..self.covered].fill(true);
+        for found in finder.find_overlapping_iter(&self.held) {
+            covered[found.range()].fill(true);
+        }
+        covered
     }
 
     fn show(&mut self, up_to: usize, covered: &[bool], out: &mut Vec<u8>) {
@@ -87,7 +102,10 @@ impl Redactor {
         let most = self.held.len().min(self.longest.saturating_sub(1));
         let begins = |length: &usize| {
             let end = &self.held[self.held.len() - length..];
-            self.forms.iter().any(|form| form.len() > *length && form.starts_with(end))
+            // They are sorted: whatever begins with it stands where it would stand itself.
+            let place = self.forms.partition_point(|form| form.as_slice() < end);
+            let mut next = self.forms[place..].iter().take(2);
+            next.any(|form| form.len() > *length && form.starts_with(end))
         };
         (1..=most).rev().find(begins).unwrap_or(0)
     }
@@ -102,19 +120,43 @@ fn disguises(secret: &str) -> Vec<Vec<u8>> {
     let json = serde_json::to_string(secret).unwrap_or_default();
     forms.push(json.trim_matches('"').as_bytes().to_vec());
     forms.push(ascii_json(secret).into_bytes());
+    forms.push(json_for_web(secret).into_bytes());
+    forms.push(json.trim_matches('"').replace('/', r"\/").into_bytes());
     for unreserved in [&b"-_.~"[..], b"-_.~/", b"-_.~!*'()"] {
-        forms.push(percent(secret, unreserved, "%20").into_bytes());
-        forms.push(percent(secret, unreserved, "+").into_bytes());
+        for space in ["%20", "+"] {
+            for lower in [false, true] {
+                forms.push(percent(secret, unreserved, space, lower).into_bytes());
+            }
+        }
     }
     // Each line of it may be printed by itself.
     let lines = secret.lines().filter(|line| line.len() >= SHORTEST_SECRET);
     forms.extend(lines.map(|line| line.as_bytes().to_vec()));
     for alignment in 0..3 {
         for alphabet in [b"+/", b"-_"] {
-            forms.push(base64(secret.as_bytes(), alignment, *alphabet));
+            let whole = base64(secret.as_bytes(), alignment, *alphabet);
+            if (UNBROKEN..=BROKEN).contains(&whole.len()) {
+                // It may be broken into lines anywhere: every part of it is looked for.
+                forms.extend(whole.windows(PART).map(<[u8]>::to_vec));
+            }
+            forms.push(whole);
         }
     }
     forms
+}
+
+/// Shorter than the shortest line that tools break base64 into.
+const UNBROKEN: usize = 60;
+/// Longer secrets are not looked for in parts: that would take more than it gives.
+const BROKEN: usize = 6_000;
+/// Long enough that no other text has it by chance.
+const PART: usize = 8;
+
+/// As JSON made safe for web pages writes it.
+fn json_for_web(text: &str) -> String {
+    let json = serde_json::to_string(text).unwrap_or_default();
+    let json = json.replace('&', r"\u0026").replace('<', r"\u003c").replace('>', r"\u003e");
+    json.trim_matches('"').to_owned()
 }
 
 /// As `printf %q` writes it.
@@ -149,13 +191,15 @@ fn ascii_json(text: &str) -> String {
     escaped
 }
 
-fn percent(text: &str, unreserved: &[u8], space: &str) -> String {
+fn percent(text: &str, unreserved: &[u8], space: &str, lower: bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte == b' ' {
             encoded.push_str(space);
         } else if byte.is_ascii_alphanumeric() || unreserved.contains(&byte) {
             encoded.push(char::from(byte));
+        } else if lower {
+            let _ = write!(encoded, "%{byte:02x}");
         } else {
             let _ = write!(encoded, "%{byte:02X}");
         }
@@ -256,6 +300,33 @@ mod tests {
         {
             let left = redact(&[secret], &[whole.as_bytes()]);
             assert!(left.contains("[redacted]") && left.len() <= 10 + 9, "{left}");
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_hides_no_other_in_it() {
+        let key = "-----BEGIN-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END-----";
+        let shown = redact(&[key], &[b"key: -----BEGIN-----\nMIIEvQIBADANBg\n"]);
+        assert_eq!(shown, "key: [redacted]\n[redacted]\n");
+        assert_eq!(
+            redact(&["secret-token", "a-secret-token-b"], &[b"a-secret-token"]),
+            "a-[redacted]"
+        );
+    }
+
+    #[test]
+    fn base64_is_found_wherever_it_is_broken_into_lines() {
+        let secret: String =
+            (0..90_u8).map(|n| char::from(b'a' + n.wrapping_mul(7) % 26)).collect();
+        for before in 0..3 {
+            let whole = super::base64(secret.as_bytes(), (3 - before) % 3, *b"+/");
+            for width in 20..76 {
+                let lines: Vec<_> =
+                    whole.chunks(width).map(|line| [line, b"\n"].concat()).collect();
+                let left = redact(&[&secret], &[&lines.concat()]);
+                let left = left.replace("[redacted]", "");
+                assert!(left.lines().all(|line| line.len() < super::PART), "{left}");
+            }
         }
     }
 

@@ -191,10 +191,9 @@ impl<'a> Watch<'a> {
         self.redactor.finish(&mut rest);
         self.keep(&rest);
         let finish = self.finish();
-        let published = room.publish(self.fs, &finish, &self.spec.directory.join(RESULT));
-        if published.is_ok() {
-            tell(runner, &Word::Finished(Box::new(finish)));
-        }
+        // Whoever listens is told, even where it cannot be written.
+        let _ = room.publish(self.fs, &finish, &self.spec.directory.join(RESULT));
+        tell(runner, &Word::Finished(Box::new(finish)));
         // Whoever looks now finds the result, or knows that none will come.
         drop(lock);
         let _ = runner.shutdown(std::net::Shutdown::Both);
@@ -202,11 +201,12 @@ impl<'a> Watch<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let Some((_, at)) = self.ended else { return false };
         if let Some(since) = self.killing.or(self.overdue) {
-            // It was to end with all it started.
-            return !self.has_children || since.elapsed() > self.grace() + PERSISTENCE;
+            // It was to end with all it started. What cannot be ended is not waited for for ever.
+            let given_up = since.elapsed() > self.grace() + PERSISTENCE;
+            return given_up || (self.ended.is_some() && !self.has_children);
         }
+        let Some((_, at)) = self.ended else { return false };
         self.pipe.is_none() || at.elapsed() >= DRAIN
     }
 

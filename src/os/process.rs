@@ -78,8 +78,12 @@ pub fn signal(process: &Process, signal: Signal) -> bool {
             started(process.pid) == Some(process.started)
                 && pidfd_send_signal(handle, signal).is_ok()
         }
-        Err(Errno::NOSYS) => rustix::process::kill_process(pid, signal).is_ok(),
-        Err(_) => false,
+        Err(Errno::SRCH) => false,
+        // Old kernels, and some containers, have no such handles.
+        Err(_) => {
+            started(process.pid) == Some(process.started)
+                && rustix::process::kill_process(pid, signal).is_ok()
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use crate::{
 
 /// Kept free behind the last line, so that the end of a command can be recorded on a full disk.
 const RESERVE: u64 = 64 * 1024;
+/// What must be left of that when a command starts: room for its end, and for a pause.
+const FINISH: u64 = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Journal {
@@ -116,7 +118,9 @@ impl Journal {
         if self.suspect {
             self.renew()?;
         }
-        self.reserve(bytes.len() as u64)?;
+        let starts = |event: &Event| matches!(event.kind, EventKind::CommandStarted(_));
+        let spare = if drafted.iter().any(starts) { FINISH } else { 0 };
+        self.reserve(bytes.len() as u64, spare)?;
         tracing::trace!(step = "append");
         self.write(bytes)?;
         tracing::trace!(step = "appended");
@@ -141,13 +145,15 @@ impl Journal {
         Ok(())
     }
 
-    fn reserve(&mut self, needed: u64) -> Result<(), StoreError> {
+    /// Takes space for `needed` bytes, and so that `spare` are left after them.
+    fn reserve(&mut self, needed: u64, spare: u64) -> Result<(), StoreError> {
         if self.end.offset + needed + RESERVE / 2 > self.reserved {
             let bytes = needed + RESERVE;
             match self.file.reserve(self.end.offset, bytes) {
                 Ok(()) => self.reserved = self.end.offset + bytes,
                 // This is what the space was kept for.
-                Err(error) if error.is_full() && self.end.offset + needed <= self.reserved => {}
+                Err(error)
+                    if error.is_full() && self.end.offset + needed + spare <= self.reserved => {}
                 Err(error) => return Err(error.into()),
             }
         }

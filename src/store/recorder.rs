@@ -299,6 +299,11 @@ impl Recorder {
         Ok(())
     }
 
+    /// As [`Recorder::settle`]; where it cannot be done now, [`Recorder::stale`] says why.
+    pub fn try_to_settle(&mut self) {
+        self.stale = self.snapshots.save(&self.session).err();
+    }
+
     /// Why the document on disk is older than the journal, where the last save of it failed.
     pub fn stale(&self) -> Option<&StoreError> {
         self.stale.as_ref()

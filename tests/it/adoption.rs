@@ -18,7 +18,7 @@ fn left_alone(home: &Home, program: &str) -> String {
         begun.display(),
         go.display()
     );
-    let plan = home.plan(json!([{"id": "long", "commands": [{"command": command}]}]));
+    let plan = home.plan(&json!([{"id": "long", "commands": [{"command": command}]}]));
     let mut runner = Command::new(program)
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
@@ -115,7 +115,7 @@ fn replacing_the_program_on_disk_disturbs_neither_the_command_nor_its_runner() {
         go.display()
     );
     let plan =
-        home.plan(json!([{"id": "t", "commands": [{"command": wait}, {"command": "true"}]}]));
+        home.plan(&json!([{"id": "t", "commands": [{"command": wait}, {"command": "true"}]}]));
     let mut runner = Command::new(&program)
         .env_clear()
         .env("HOME", home.path())

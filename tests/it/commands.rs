@@ -57,7 +57,7 @@ fn run(command: &str) -> Ran {
 
 fn run_with(command: &Value) -> Ran {
     let home = Home::new();
-    let plan = home.plan(json!([{"id": "it", "commands": [command]}]));
+    let plan = home.plan(&json!([{"id": "it", "commands": [command]}]));
     let arguments = ["--json", "apply", plan.to_str().unwrap(), "--yes"];
     let output = fs::File::create(home.path().join("told")).unwrap();
     let mut runner = home.command(&arguments).stdout(output).stderr(Stdio::null()).spawn().unwrap();
@@ -159,7 +159,7 @@ fn a_daemon_it_leaves_lives_on_and_can_still_write() {
         "(setsid bash -c 'sleep 1; echo late; echo later; touch {}; sleep 30' &); echo up",
         mark.display()
     );
-    let output = home.apply(json!([{"id": "it", "commands": [{"command": command}]}]), &[]);
+    let output = home.apply(&json!([{"id": "it", "commands": [{"command": command}]}]), &[]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(!mark.exists(), "it was not waited for");
     let id = home.latest();
@@ -172,7 +172,9 @@ fn a_daemon_it_leaves_lives_on_and_can_still_write() {
     wait_until("the daemon's mark", || mark.exists());
     let daemons = processes::with_in_environment(cookie);
     assert!(!daemons.is_empty());
-    daemons.into_iter().for_each(|pid| processes::signal(pid, "KILL"));
+    for pid in daemons {
+        processes::signal(pid, "KILL");
+    }
     wait_until("the end of its supervisor", || {
         processes::with_in_command_line(&["__supervise", &id]).is_empty()
     });

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output};
+use crate::harness::{Home, Output, wait_until};
 
 fn task<'a>(document: &'a Value, id: &str) -> &'a Value {
     &document["tasks"][id]
@@ -114,7 +114,7 @@ fn a_plan_runs_to_its_end_and_the_document_says_everything() {
 #[test]
 fn events_are_told_as_they_stand_in_the_journal_and_the_run_has_the_last_word() {
     let home = Home::new();
-    let plan = home.plan(json!([{"id": "it", "commands": [{"command": "echo out; exit 3"}]}]));
+    let plan = home.plan(&json!([{"id": "it", "commands": [{"command": "echo out; exit 3"}]}]));
     let output = home.run(&["--json", "apply", plan.to_str().unwrap(), "--yes"]);
     assert_eq!(output.code, Some(3));
     assert_eq!(output.stderr, "");
@@ -138,7 +138,7 @@ fn a_failure_ends_the_session_and_resume_goes_on_at_the_exact_command() {
         ]},
         {"id": "two", "commands": [{"command": "echo two.1 >> ran"}]}
     ]);
-    let output = home.apply(tasks, &[]);
+    let output = home.apply(&tasks, &[]);
     assert_eq!(output.code, Some(3), "{}", output.stderr);
     let id = home.latest();
     let document = home.document("failed", &id);
@@ -172,7 +172,7 @@ fn keep_going_does_what_does_not_depend_on_the_failure() {
         {"id": "grandchild", "depends_on": ["child"], "commands": [{"command": "echo grandchild >> ran"}]},
         {"id": "free", "commands": [{"command": "echo free >> ran"}]}
     ]);
-    let output = home.apply(tasks, &["--keep-going"]);
+    let output = home.apply(&tasks, &["--keep-going"]);
     assert_eq!(output.code, Some(3), "{}", output.stderr);
     let id = home.latest();
     let document = home.document("failed", &id);
@@ -200,7 +200,7 @@ fn a_failed_task_can_be_passed_by_with_those_that_need_it() {
         {"id": "child", "depends_on": ["bad"], "commands": [{"command": "echo child >> ran"}]},
         {"id": "free", "commands": [{"command": "echo free >> ran"}]}
     ]);
-    assert_eq!(home.apply(tasks, &[]).code, Some(3));
+    assert_eq!(home.apply(&tasks, &[]).code, Some(3));
     let output = home.run(&["resume", "--skip"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(fs::read_to_string(home.path().join("ran")).unwrap(), "free\n");
@@ -225,7 +225,7 @@ fn a_verification_that_is_not_content_fails_the_task() {
         let home = Home::new();
         let tasks =
             json!([{"id": "it", "commands": [{"command": "true"}], "verification": verification}]);
-        assert_eq!(home.apply(tasks, &[]).code, Some(3));
+        assert_eq!(home.apply(&tasks, &[]).code, Some(3));
         let document = home.latest_document();
         assert_eq!(task(&document, "it")["failure_context"]["error_type"], "verification_failed");
         assert_eq!(document["resume_point"]["context"], error);
@@ -239,7 +239,7 @@ fn a_command_is_tried_as_often_as_the_plan_says() {
     let home = Home::new();
     let command = "echo x >> tries; test $(wc -l < tries) -ge 2";
     let tasks = json!([{"id": "it", "commands": [{"command": command, "retries": 2}]}]);
-    let output = home.apply(tasks, &[]);
+    let output = home.apply(&tasks, &[]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let document = home.latest_document();
     assert_eq!(task(&document, "it")["commands"][0]["attempts"], 2);
@@ -251,7 +251,7 @@ fn an_interrupted_command_that_may_run_twice_does() {
     let home = Home::new();
     let command = "echo x >> tries; test $(wc -l < tries) -ge 2 || kill -9 $PPID";
     let tasks = json!([{"id": "it", "commands": [{"command": command, "idempotent": true}]}]);
-    let output = home.apply(tasks, &[]);
+    let output = home.apply(&tasks, &[]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let outcomes: Vec<_> = home
         .events(&home.latest())
@@ -272,7 +272,7 @@ fn an_interrupted_command_whose_work_is_there_is_not_asked_about() {
             json!({"installed_indicator": "~/made"})
         };
         let tasks = json!([{"id": "it", "commands": [{"command": "touch made; kill -9 $PPID"}], key: check}]);
-        let output = home.apply(tasks, &[]);
+        let output = home.apply(&tasks, &[]);
         assert_eq!(output.code, Some(0), "{key}: {}", output.stderr);
         let document = home.latest_document();
         assert_eq!(task(&document, "it")["status"], "completed");
@@ -282,12 +282,12 @@ fn an_interrupted_command_whose_work_is_there_is_not_asked_about() {
 #[test]
 fn a_second_runner_of_the_home_waits_and_is_refused() {
     let home = Home::new();
-    let plan = home.plan(json!([
+    let plan = home.plan(&json!([
         {"id": "it", "commands": [{"command": "touch begun; while ! test -e go; do sleep 0.02; done"}]}
     ]));
     let arguments = ["apply", plan.to_str().unwrap(), "--yes"];
     let mut first = home.command(&arguments).stderr(std::process::Stdio::null()).spawn().unwrap();
-    crate::harness::wait_until("the command's begin", || home.path().join("begun").exists());
+    wait_until("the command's begin", || home.path().join("begun").exists());
     let second = home.run(&[&["--lock-timeout", "0"], &arguments[..]].concat());
     assert_eq!(second.code, Some(5), "{}", second.stderr);
     assert!(second.stderr.contains(&format!("process {}", first.id())), "{}", second.stderr);
@@ -300,7 +300,7 @@ fn a_second_runner_of_the_home_waits_and_is_refused() {
 fn a_session_of_another_machine_is_not_resumed() {
     let home = Home::new();
     assert_eq!(
-        home.apply(json!([{"id": "it", "commands": [{"command": "false"}]}]), &[]).code,
+        home.apply(&json!([{"id": "it", "commands": [{"command": "false"}]}]), &[]).code,
         Some(3)
     );
     let id = home.latest();
@@ -331,7 +331,7 @@ fn a_session_of_another_machine_is_not_resumed() {
 fn a_plan_that_was_changed_after_its_approval_is_not_executed() {
     let home = Home::new().damaged();
     let tasks = json!([{"id": "it", "commands": [{"command": "test -e mended"}]}]);
-    assert_eq!(home.apply(tasks, &[]).code, Some(3));
+    assert_eq!(home.apply(&tasks, &[]).code, Some(3));
     let id = home.latest();
     let kept = home.record(&id).join("artifacts/plan.json");
     let plan = fs::read_to_string(&kept).unwrap();
@@ -343,4 +343,76 @@ fn a_plan_that_was_changed_after_its_approval_is_not_executed() {
     let output = home.run(&["resume"]);
     assert_eq!(output.code, Some(6), "{}", output.stderr);
     assert!(output.stderr.contains("it is missing"), "{}", output.stderr);
+}
+
+#[test]
+fn a_task_is_not_called_done_while_commands_of_it_are_left() {
+    let home = Home::new();
+    let tasks = json!([{
+        "id": "it",
+        "detection": {"installed_indicator": "~/made"},
+        "commands": [{"command": "touch made; kill -9 $PPID"}, {"command": "echo second >> ran"}]
+    }]);
+    let output = home.apply(&tasks, &[]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert_eq!(home.run(&["resume", "--interrupted", "retry"]).code, Some(4));
+    assert!(!home.path().join("ran").exists());
+}
+
+#[test]
+fn one_that_may_run_twice_does_not_run_for_ever() {
+    let home = Home::new();
+    let command = json!({"command": "echo x >> tries; kill -9 $PPID", "idempotent": true});
+    let output = home.apply(&json!([{"id": "it", "commands": [command]}]), &[]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert_eq!(fs::read_to_string(home.path().join("tries")).unwrap(), "x\nx\nx\n");
+}
+
+#[test]
+fn what_still_runs_is_taken_up_before_what_failed_is_tried_again() {
+    let home = Home::new();
+    let tasks = json!([
+        {"id": "bad", "commands": [{"command": "echo bad >> ran; false"}]},
+        {"id": "long", "commands": [
+            {"command": "touch begun; while ! test -e go; do sleep 0.02; done; echo long >> ran"}
+        ]}
+    ]);
+    let plan = home.plan(&tasks);
+    let arguments = ["apply", plan.to_str().unwrap(), "--yes", "--keep-going"];
+    let mut runner = home.command(&arguments).stderr(std::process::Stdio::null()).spawn().unwrap();
+    wait_until("the command's begin", || home.path().join("begun").exists());
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    fs::write(home.path().join("go"), "").unwrap();
+    let output = home.run(&["resume"]);
+    assert_eq!(output.code, Some(3), "{}", output.stderr);
+    assert_eq!(fs::read_to_string(home.path().join("ran")).unwrap(), "bad\nlong\nbad\n");
+    let document = home.latest_document();
+    assert_eq!(task(&document, "long")["status"], "completed");
+    assert_eq!(task(&document, "bad")["status"], "failed");
+}
+
+#[test]
+fn a_run_that_died_anywhere_before_its_first_command_is_resumed() {
+    let home = Home::new().damaged();
+    let tasks = json!([{"id": "it", "commands": [{"command": "echo ran >> ran"}]}]);
+    assert_eq!(home.apply(&tasks, &[]).code, Some(0));
+    let id = home.latest();
+    let journal = fs::read(home.journal(&id)).unwrap();
+    let lines: Vec<_> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    let started = lines.iter().position(|line| {
+        serde_json::from_slice::<Value>(line).unwrap()["event"] == "command_started"
+    });
+    for kept in 1..=started.unwrap() {
+        for shelf in ["active", "completed", "failed"] {
+            let _ = fs::remove_file(home.document_path(shelf, &id));
+        }
+        let _ = fs::remove_file(home.path().join("ran"));
+        let _ = fs::remove_dir_all(home.record(&id).join("attempts"));
+        fs::write(home.journal(&id), lines[..kept].concat()).unwrap();
+        let output = home.run(&["resume", &id, "--yes"]);
+        assert_eq!(output.code, Some(0), "after line {kept}: {}", output.stderr);
+        assert_eq!(fs::read_to_string(home.path().join("ran")).unwrap(), "ran\n");
+        assert_eq!(home.document("completed", &id)["meta"]["status"], "completed");
+    }
 }

@@ -55,7 +55,7 @@ fn plan(home: &Home, commands: usize) -> PathBuf {
     let tasks: Vec<_> = (0..commands)
         .map(|number| json!({"id": format!("task-{number}"), "commands": [command(number)]}))
         .collect();
-    home.plan(json!(tasks))
+    home.plan(&json!(tasks))
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_run_pauses_and_completes_once_there_is_room() {
                 assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
             }
         }
-        let all: String = (0..COMMANDS).map(|number| format!("{number}\n")).collect();
+        let all = (0..COMMANDS).fold(String::new(), |all, number| format!("{all}{number}\n"));
         assert_eq!(ran(), all, "each command ran once, with {kilobytes} KiB taken");
         assert_eq!(with(&["history", "--verify"]).code, Some(0));
     }

@@ -157,7 +157,7 @@ fn plan(home: &Home, chance: &mut Generator) -> (PathBuf, PathBuf) {
             json!({"id": format!("task-{task}"), "commands": commands})
         })
         .collect();
-    (home.plan(json!(tasks)), witness)
+    (home.plan(&json!(tasks)), witness)
 }
 
 /// How often each command ran.
@@ -169,13 +169,15 @@ fn counts(witness: &Path) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The only session of the home; `None` if the run died before there was one.
+/// The only session of the home; `None` if the run died before there was one. A name that was
+/// reserved and never used is none.
 fn session(home: &Home) -> Option<String> {
     let records = fs::read_dir(home.path().join("records")).ok()?;
-    let mut ids = records.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let id = ids.next()?;
-    assert_eq!(ids.next(), None, "one home, one session");
-    (home.run(&["status", &id]).code == Some(0)).then_some(id)
+    let ids = records.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut sessions = ids.filter(|id| home.run(&["status", id]).code == Some(0));
+    let id = sessions.next();
+    assert_eq!(sessions.next(), None, "one home, one session");
+    id
 }
 
 fn assert_told_is_recorded(home: &Home, id: &str, told: &[Value]) {
@@ -274,7 +276,9 @@ fn left_by(id: &str, cookies: &[String]) -> (Vec<u32>, Vec<u32>) {
 }
 
 fn kill(pids: &[u32]) {
-    pids.iter().for_each(|pid| processes::signal(*pid, "KILL"));
+    for pid in pids {
+        processes::signal(*pid, "KILL");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod harness;
 
 mod adoption;
 mod bad_input;
+mod clock_changes;
 mod commands;
 mod crash_sweep;
 mod documents;
@@ -25,6 +26,7 @@ mod layers;
 mod locks;
 mod mending;
 mod plan_files;
+mod power_cuts;
 mod readers;
 mod replay;
 mod schemas;

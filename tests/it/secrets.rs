@@ -142,6 +142,31 @@ fn a_secret_is_found_nowhere() {
 }
 
 #[test]
+fn a_secret_that_a_probe_meets_is_not_kept_either() {
+    let home = Home::new();
+    let secret = "verysecrettoken1";
+    let plan = home.plan_file(&json!({
+        "format": "plan-v1",
+        "user_data": {"token": {"secret": true}, "name": {}},
+        "tasks": [{
+            "id": "it",
+            "detection": {"check_command": "false", "version_command": "cat kept"},
+            "commands": [{"command": "echo \"token=$TOKEN\" > kept"}],
+            "verification": {"command": "cat kept", "expected_pattern": "token=very"}
+        }]
+    }));
+    let arguments = ["apply", plan.to_str().unwrap(), "--yes", "--data", "name=nobodys-business"];
+    let output = Output::of(home.command(&arguments).env("PROVISION_DATA_TOKEN", secret));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(!output.stderr.contains(secret), "{}", output.stderr);
+    let kept = home.path().join("kept").display().to_string();
+    assert_eq!(found_in_files(&home, secret), [kept]);
+    // Nor does the lock tell others what was typed.
+    let lock = fs::read_to_string(home.path().join("runner.lock")).unwrap();
+    assert!(lock.contains("--data name=…") && !lock.contains("business"), "{lock}");
+}
+
+#[test]
 fn a_secret_too_short_to_be_kept_out_is_named() {
     let home = Home::new();
     let plan = home.plan_file(&json!({
@@ -165,7 +190,7 @@ fn nothing_of_a_hostile_environment_reaches_a_command() {
     let stray = home.path().join("true-tool");
     fs::write(&stray, format!("#!/bin/sh\ntouch '{}'\n", evil.display())).unwrap();
     Command::new("chmod").args(["755", stray.to_str().unwrap()]).status().unwrap();
-    let plan = home.plan(json!([{
+    let plan = home.plan(&json!([{
         "id": "it",
         "detection": {"check_command": "true-tool; false"},
         "commands": [{"command": "ls > /dev/null; true-tool; env > env; set -o > options; true"}],

@@ -27,7 +27,7 @@ impl Running {
             begun.display(),
             go.display()
         );
-        let plan = home.plan(json!([
+        let plan = home.plan(&json!([
             {"id": "first", "commands": [{"command": command}, {"command": "echo second"}]},
             {"id": "last", "commands": [{"command": "echo last"}]}
         ]));
@@ -165,7 +165,7 @@ fn one_started_to_ignore_hangups_does() {
         begun.display(),
         go.display()
     );
-    let plan = home.plan(json!([{"id": "it", "commands": [{"command": command}]}]));
+    let plan = home.plan(&json!([{"id": "it", "commands": [{"command": command}]}]));
     let mut runner = Command::new("nohup")
         .arg(env!("CARGO_BIN_EXE_provision"))
         .args(["--home", home.path().to_str().unwrap(), "apply", plan.to_str().unwrap(), "--yes"])
@@ -223,4 +223,38 @@ fn pause_acts_itself_where_nobody_runs() {
     assert_eq!(answer.stdout, format!("{id} is paused\n"));
     assert_eq!(home.document("active", &id)["meta"]["status"], "paused");
     assert_completes(&home, &id);
+}
+
+#[test]
+fn ctrl_c_after_a_request_to_pause_is_still_the_first() {
+    let mut running = Running::start("trap 'exit 9' TERM;");
+    assert_eq!(running.home.json(&["pause", &running.id])["answer"], "asked");
+    running.wait_for_line("asked to pause");
+    running.signal("INT");
+    running.wait_for_line("pausing as soon as");
+    running.go();
+    let (code, home, id) = running.end();
+    assert_eq!(code, Some(4));
+    assert_eq!(command(&home, "active", &id)["exit_code"], 0);
+}
+
+#[test]
+fn one_that_writes_without_end_can_be_interrupted() {
+    let home = Home::new();
+    let plan =
+        home.plan(&json!([{"id": "it", "commands": [{"command": "touch begun; exec yes"}]}]));
+    let arguments = ["apply", plan.to_str().unwrap(), "--yes"];
+    let mut runner = home.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = runner.stderr.take().unwrap();
+    let reader = std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+    wait_until("the command's begin", || home.path().join("begun").exists());
+    let journal = home.journal(&home.latest());
+    let finished = || fs::read_to_string(&journal).unwrap().contains("command_finished");
+    wait_until("the end", || {
+        processes::signal(runner.id(), "INT");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        finished() || runner.try_wait().unwrap().is_some()
+    });
+    assert_eq!(runner.wait().unwrap().code(), Some(4));
+    reader.join().unwrap().unwrap();
 }

@@ -123,7 +123,7 @@ impl Home {
     }
 
     /// A plan file with these tasks.
-    pub fn plan(&self, tasks: Value) -> PathBuf {
+    pub fn plan(&self, tasks: &Value) -> PathBuf {
         self.plan_file(&json!({"format": "plan-v1", "tasks": tasks}))
     }
 
@@ -135,7 +135,7 @@ impl Home {
     }
 
     /// Applies a plan of these tasks, approved.
-    pub fn apply(&self, tasks: Value, more: &[&str]) -> Output {
+    pub fn apply(&self, tasks: &Value, more: &[&str]) -> Output {
         let plan = self.plan(tasks);
         self.run(&[&["apply", plan.to_str().unwrap(), "--yes"], more].concat())
     }
@@ -239,7 +239,7 @@ impl Output {
 pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what} never happened");
+        assert!(start.elapsed() < Duration::from_mins(1), "{what} never happened");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -12,7 +12,9 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     let listing = settings.store()?.list(Some(NEWEST))?;
     let mut text = face::session_table(&listing);
     text.push_str(
-        "\nprovision status ID    where a session stands, and what comes next\n\
+        "\nprovision apply PLAN   run a plan file as a new session\n\
+         provision resume       go on with the newest unfinished session\n\
+         provision status ID    where a session stands, and what comes next\n\
          provision history ID   what happened in it\n\
          provision --help       everything else\n",
     );

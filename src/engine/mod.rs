@@ -2,9 +2,12 @@
 
 mod attempts;
 pub mod clock;
+mod commands;
 mod data;
+mod ending;
 mod error;
 mod machine;
+mod pause;
 mod probes;
 mod run;
 mod script;
@@ -19,12 +22,11 @@ pub use crate::{
 };
 pub use clock::Clock;
 pub use data::GivenData;
+pub use ending::Ended;
 pub use error::{Missing, RunError};
 pub use machine::machine;
+pub use pause::{PauseAnswer, ask_to_pause};
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
-pub use sessions::{
-    Approval, Ended, Failed, PauseAnswer, Wishes, apply, ask_to_pause, newest_unfinished,
-    read_plan, resume,
-};
+pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan, resume};
 pub use tell::{Told, Watcher};

@@ -1,10 +1,11 @@
-//! Sessions from outside: apply a plan, resume where one stopped, ask one to pause.
+//! Sessions from outside: apply a plan, and resume where one stopped.
 
 use std::path::Path;
 
 use super::{
-    Clock, GivenData, RunError,
+    GivenData, RunError,
     data::UserData,
+    ending::{Ended, close, complete, fail, pause},
     machine,
     run::{Interrupted, Options, Run, Surroundings},
     signals::Signals,
@@ -15,10 +16,10 @@ use crate::{
     disk::{self, DiskError, Fs},
     flow::{self, plan_problems, walk_to_execution},
     model::{
-        Agent, ApprovedBy, Digest, EventKind, Outcome, PauseReason, Phase, Plan, Session,
-        SessionCreated, SessionId, SessionStatus, TaskId, TaskStatus, VERSION,
+        Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, Session, SessionCreated,
+        SessionId, SessionStatus, TaskId, TaskStatus, VERSION,
     },
-    store::{LARGEST_PLAN, Recorder, Request, Store, StoreError},
+    store::{LARGEST_PLAN, Recorder, Store},
 };
 
 /// How a plan is approved.
@@ -44,17 +45,6 @@ pub struct Wishes {
     pub keep_going: bool,
     pub interrupted: Option<Interrupted>,
     pub data: GivenData,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    pub session_id: SessionId,
-    pub status: SessionStatus,
-    /// Why it is paused or failed.
-    pub reason: Option<String>,
-    /// Whether a person has to decide something.
-    pub undecided: bool,
 }
 
 /// Reads a plan file and finds everything that is wrong with it.
@@ -302,155 +292,4 @@ fn take_over(run: &mut Run<'_>, failed: Failed) -> Result<(), RunError> {
         }
     }
     run.flush().map(drop)
-}
-
-fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
-    run.flush()?;
-    if run.session().phase.current == Phase::Execute {
-        let count = run.session().tasks.len();
-        let evidence = format!("all {count} are completed or skipped");
-        let gates = vec![flow::passed("tasks_settled", &evidence)];
-        run.queue(EventKind::GatesEvaluated { phase: Phase::Execute, gates });
-        run.queue(flow::completed(Phase::Execute));
-        run.flush()?;
-    }
-    let completion = run.session().phase_timing.get(&Phase::Completion);
-    if completion.is_none_or(|timing| timing.completed_at.is_none()) {
-        run.queue(flow::completed(Phase::Completion));
-    }
-    let outcome = Outcome {
-        summary: summary(run.session()),
-        next_session_notes: None,
-        key_decisions: Vec::new(),
-        extra: crate::model::Extra::new(),
-    };
-    run.queue(EventKind::SessionCompleted { outcome: Some(outcome) });
-    run.flush()?;
-    Ok(ended(run, None, false))
-}
-
-fn summary(session: &Session) -> String {
-    let count = |status| session.tasks.values().filter(|task| task.status == status).count();
-    let mut parts = Vec::new();
-    for (status, what) in [
-        (TaskStatus::Completed, "completed"),
-        (TaskStatus::Skipped, "skipped"),
-        (TaskStatus::Failed, "failed"),
-        (TaskStatus::Pending, "not begun"),
-    ] {
-        match count(status) {
-            0 => {}
-            count => parts.push(format!("{count} {what}")),
-        }
-    }
-    format!("tasks: {}", parts.join(", "))
-}
-
-fn fail(run: &mut Run<'_>) -> Result<Ended, RunError> {
-    run.flush()?;
-    let failed = run.session().tasks.values().filter(|task| task.status == TaskStatus::Failed);
-    let names: Vec<_> = failed.map(|task| task.task_id.to_string()).collect();
-    let error = names.join(", ");
-    run.queue(EventKind::SessionFailed { error: error.clone() });
-    run.flush()?;
-    Ok(ended(run, Some(error), false))
-}
-
-fn pause(
-    run: &mut Run<'_>,
-    reason: PauseReason,
-    context: String,
-    undecided: bool,
-) -> Result<Ended, RunError> {
-    run.queue(EventKind::SessionPaused { reason, context: Some(context.clone()) });
-    run.flush()?;
-    Ok(ended(run, Some(context), undecided))
-}
-
-fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
-    Ended { session_id: run.id(), status: run.session().meta.status, reason, undecided }
-}
-
-/// Leaves the record in order, as far as that can be done.
-fn close(mut run: Run<'_>, ended: Result<Ended, RunError>) -> Result<Ended, RunError> {
-    let id = run.id();
-    let unrecorded =
-        |source: StoreError| RunError::Unrecorded { id: id.clone(), source: Box::new(source) };
-    match ended {
-        Ok(ended) => {
-            // The journal has it all; the document follows when there is room for it.
-            if let Err(error) = run.recorder.settle() {
-                let cause = std::error::Error::source(&error)
-                    .map_or_else(String::new, |cause| format!(": {cause}"));
-                run.note(&format!(
-                    "the session document could not be brought up to date: {error}{cause}"
-                ));
-            }
-            // Best effort: space that is not given back now is given back by the next run.
-            let _ = run.recorder.close();
-            Ok(ended)
-        }
-        Err(error) => {
-            // What could not be written may be a matter of space: a pause is short, and room for
-            // it was kept.
-            if run.session().meta.status == SessionStatus::InProgress {
-                let context = Some(error.to_string());
-                let kind = EventKind::SessionPaused { reason: PauseReason::SystemError, context };
-                run.forget();
-                let _ = run.record(kind);
-            }
-            Err(match error {
-                RunError::Store(source) => unrecorded(source),
-                other => other,
-            })
-        }
-    }
-}
-
-/// What came of asking a session to pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseAnswer {
-    /// Whoever runs it has read the request, and pauses when its command is done.
-    Asked,
-    /// Nobody was running it; it is paused now.
-    Paused,
-    /// It was paused before.
-    WasPaused,
-}
-
-/// Pauses a session, whoever runs it.
-pub fn ask_to_pause(
-    store: &Store,
-    clock: &Clock,
-    pen: &crate::store::Pen,
-    id: &SessionId,
-    reason: Option<String>,
-) -> Result<PauseAnswer, RunError> {
-    let status = store.load(id)?.session.meta.status;
-    match status {
-        SessionStatus::Paused => return Ok(PauseAnswer::WasPaused),
-        SessionStatus::Completed | SessionStatus::Failed => {
-            return Err(RunError::NotResumable { id: id.clone(), status });
-        }
-        SessionStatus::InProgress => {}
-    }
-    let letter = store.leave_letter(id, &Request::Pause { reason: reason.clone() })?;
-    while store.is_locked(id)? {
-        if !letter.is_waiting()? {
-            return Ok(PauseAnswer::Asked);
-        }
-        super::clock::pause(std::time::Duration::from_millis(10));
-    }
-    if !letter.withdraw()? {
-        return Ok(PauseAnswer::Asked);
-    }
-    let mut recorder = store.open_record(id, pen, &clock.now())?;
-    if recorder.session().meta.status != SessionStatus::InProgress {
-        return ask_to_pause(store, clock, pen, id, reason);
-    }
-    let reason_given = reason.or_else(|| Some("paused from another terminal".into()));
-    let kind = EventKind::SessionPaused { reason: PauseReason::UserRequest, context: reason_given };
-    recorder.record(vec![kind], &clock.now())?;
-    recorder.close()?;
-    Ok(PauseAnswer::Paused)
 }

@@ -1,30 +1,15 @@
 //! The execute phase, task by task: detect, run the commands, verify, read the version.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{
-    RunError,
-    attempts::AttemptEnd,
-    clock,
-    run::{Interrupted, Run},
-};
+use super::{RunError, commands::CommandEnd, run::Run};
 use crate::{
-    exec::{ErrorClass, Finish, classify, read_all},
+    exec::ErrorClass,
     flow,
-    model::{
-        AttemptOutcome, CommandFinished, CommandStarted, CommandStatus, CommandVerdict, EventKind,
-        Extra, FailureContext, InFlight, PlanCommand, PlanTask, ResumeAction, TaskRecord,
-        TaskStatus,
-    },
+    model::{EventKind, Extra, FailureContext, PlanTask, TaskRecord, TaskStatus},
 };
-
-/// The pause before a second try; it doubles from try to try.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How often one that may run again is begun anew when nobody knows how it ended.
-const MOST_UNKNOWN: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TaskEnd {
@@ -33,20 +18,6 @@ pub(super) enum TaskEnd {
     /// Someone asked to stop.
     Stopped,
     /// A person must decide: about what.
-    Undecided(String),
-}
-
-/// What came of one command.
-enum CommandEnd {
-    Done,
-    /// The task as a whole is done, whatever this command did.
-    TaskDone,
-    Failed {
-        error: String,
-        class: ErrorClass,
-    },
-    Skip(String),
-    Stopped,
     Undecided(String),
 }
 
@@ -85,7 +56,7 @@ impl Run<'_> {
         Ok(if failed { TaskEnd::Failed } else { TaskEnd::Settled })
     }
 
-    fn task_record(&self, task: &PlanTask) -> Option<&TaskRecord> {
+    pub(super) fn task_record(&self, task: &PlanTask) -> Option<&TaskRecord> {
         self.session().tasks.get(&task.id).map(Arc::as_ref)
     }
 
@@ -177,282 +148,4 @@ impl Run<'_> {
         self.record(EventKind::TaskFailed { task_id, error, failure_context })?;
         Ok(TaskEnd::Failed)
     }
-
-    /// One planned command, through as many attempts as the plan allows.
-    async fn run_command(
-        &mut self,
-        task: &PlanTask,
-        index: usize,
-        command: &PlanCommand,
-    ) -> Result<CommandEnd, RunError> {
-        let (mut tries, mut unknown) = (0, 0);
-        loop {
-            let record = self.task_record(task);
-            let open = record.and_then(|record| record.in_flight.first()).cloned();
-            let begun_here = open.is_none();
-            let open = if let Some(open) = open {
-                // Commands before the one under way are done.
-                if open.command_index != index {
-                    return Ok(CommandEnd::Done);
-                }
-                open
-            } else {
-                if let Some(end) = self.settled_before(task, index).await? {
-                    return Ok(end);
-                }
-                if unknown >= MOST_UNKNOWN {
-                    let what =
-                        format!("command {} of {} is interrupted each time", index + 1, task.id);
-                    return Ok(CommandEnd::Undecided(what));
-                }
-                if !self.may_go_on().await? {
-                    return Ok(CommandEnd::Stopped);
-                }
-                self.begin(task, index, command)?
-            };
-            tries += 1;
-            let end = self.conclude(task, command, &open, begun_here).await?;
-            let (finish, recovered) = match end {
-                AttemptEnd::Left => return Ok(CommandEnd::Stopped),
-                AttemptEnd::Indeterminate(why) => {
-                    self.record_unknown(task, command, &open, &why)?;
-                    unknown += 1;
-                    continue;
-                }
-                AttemptEnd::Finished { finish, recovered } => (finish, recovered),
-            };
-            let last = if finish.bytes > 0 { self.last_line_of(&open)? } else { None };
-            let error = describe(&finish, command, last.as_deref());
-            let stopped_by_person = self.stop.interrupts >= 2;
-            // Nothing is started beside what could not be ended.
-            let survivors = finish.outcome == AttemptOutcome::TimedOut && finish.descendants > 0;
-            if survivors {
-                let count = finish.descendants;
-                self.note(&format!("{count} of its processes could not be ended and still run"));
-            }
-            let allowed = if survivors { 0 } else { command.retries };
-            let again = error.is_some() && (stopped_by_person || tries <= allowed);
-            self.record_finish(
-                task,
-                command,
-                &open,
-                &finish,
-                recovered,
-                error.clone(),
-                last,
-                again,
-            )?;
-            tracing::trace!(step = "finished");
-            let Some(error) = error else { return Ok(CommandEnd::Done) };
-            if stopped_by_person {
-                return Ok(CommandEnd::Stopped);
-            }
-            if tries > allowed {
-                return Ok(CommandEnd::Failed { error, class: classify(&finish) });
-            }
-            if !self.wait_before_retry(task, tries).await? {
-                return Ok(CommandEnd::Stopped);
-            }
-        }
-    }
-
-    /// What is to be made of a command that was tried before; `None` if it is to run now.
-    async fn settled_before(
-        &mut self,
-        task: &PlanTask,
-        index: usize,
-    ) -> Result<Option<CommandEnd>, RunError> {
-        let Some(record) = self.task_record(task) else { return Ok(None) };
-        let Some(command) = record.command(index) else { return Ok(None) };
-        if command.status != CommandStatus::Failed {
-            return Ok(Some(CommandEnd::Done));
-        }
-        let unknown = flow::is_indeterminate(record, index);
-        let error = command.error.clone().unwrap_or_else(|| "it failed".into());
-        let number = index + 1;
-        let point = self.session().resume_point_of(&task.id);
-        let action = point.map_or(ResumeAction::Choose, |point| point.action);
-        // Only behind the last command can the task as a whole be done.
-        let is_last = index + 1 == task.commands.len();
-        if unknown
-            && action != ResumeAction::Skip
-            && is_last
-            && self.is_done_after_all(task).await?
-        {
-            return Ok(Some(CommandEnd::TaskDone));
-        }
-        match action {
-            ResumeAction::Retry => Ok(None),
-            ResumeAction::Skip => Ok(Some(CommandEnd::Skip("passed by after it failed".into()))),
-            ResumeAction::Choose if !unknown => {
-                // The run that saw it fail ended before it could say so of the task.
-                Ok(Some(CommandEnd::Failed { error, class: ErrorClass::Unknown }))
-            }
-            ResumeAction::Choose => {
-                let task_id = task.id.clone();
-                let (action, end) = match self.options.interrupted {
-                    None => {
-                        let what = format!("command {number} of {task_id}: {error}");
-                        return Ok(Some(CommandEnd::Undecided(what)));
-                    }
-                    Some(Interrupted::Retry) => (ResumeAction::Retry, None),
-                    Some(Interrupted::Skip) => {
-                        let reason = format!("command {number} was interrupted; passed by");
-                        (ResumeAction::Skip, Some(CommandEnd::Skip(reason)))
-                    }
-                };
-                let context = format!("command {number} was interrupted: {}", action.name());
-                self.queue(EventKind::ResumeChosen { task_id, action, context });
-                Ok(end)
-            }
-        }
-    }
-
-    /// Records the start of a command. From here on it may run, and nothing runs before.
-    fn begin(
-        &mut self,
-        task: &PlanTask,
-        index: usize,
-        command: &PlanCommand,
-    ) -> Result<InFlight, RunError> {
-        let known = self.task_record(task).and_then(|record| record.command(index)?.attempts);
-        let names = self.data.variables().map(|(name, _)| name);
-        let started = CommandStarted {
-            task_id: task.id.clone(),
-            task_ids: vec![task.id.clone()],
-            command_index: index,
-            attempt: known.unwrap_or(0).saturating_add(1),
-            command: command.command.clone(),
-            arguments: names.chain(command.env.keys().cloned()).collect(),
-            agent: self.options.agent.clone(),
-            description: command.description.clone().or_else(|| command.name.clone()),
-            user_choice: None,
-            idempotent: command.idempotent,
-            digest: self.digest.clone(),
-            cookie: clock::cookie(),
-            boot_id: self.boot_id.clone(),
-        };
-        self.queue(EventKind::CommandStarted(Box::new(started)));
-        self.flush()?;
-        tracing::trace!(step = "started");
-        let open = self.task_record(task).and_then(|record| record.in_flight.last()).cloned();
-        open.ok_or_else(|| RunError::Attempt {
-            id: self.id(),
-            source: std::io::Error::other("its start was not recorded"),
-        })
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "each becomes a field of the event")]
-    fn record_finish(
-        &mut self,
-        task: &PlanTask,
-        command: &PlanCommand,
-        open: &InFlight,
-        finish: &Finish,
-        recovered: bool,
-        error: Option<String>,
-        last: Option<String>,
-        again: bool,
-    ) -> Result<(), RunError> {
-        let failed = error.is_some();
-        let resume =
-            failed.then_some(if again { ResumeAction::Retry } else { ResumeAction::Choose });
-        let kind = CommandFinished {
-            outcome: finish.outcome,
-            status: if failed { CommandVerdict::Failure } else { CommandVerdict::Success },
-            exit_code: finish.exit_code,
-            signal: finish.signal,
-            duration_ms: finish.duration_ms,
-            error,
-            output_summary: last,
-            recovered,
-            resume,
-            ..self.finished(task, command, open)
-        };
-        self.record(EventKind::CommandFinished(Box::new(kind)))
-    }
-
-    fn record_unknown(
-        &mut self,
-        task: &PlanTask,
-        command: &PlanCommand,
-        open: &InFlight,
-        why: &str,
-    ) -> Result<(), RunError> {
-        let again = if open.idempotent { ResumeAction::Retry } else { ResumeAction::Choose };
-        let kind = CommandFinished {
-            error: Some(format!("nobody knows how it ended: {why}")),
-            resume: Some(again),
-            ..self.finished(task, command, open)
-        };
-        self.record(EventKind::CommandFinished(Box::new(kind)))
-    }
-
-    /// The end of an attempt of which nothing is known yet.
-    fn finished(&self, task: &PlanTask, command: &PlanCommand, open: &InFlight) -> CommandFinished {
-        let names = self.data.variables().map(|(name, _)| name);
-        CommandFinished {
-            started_seq: open.seq,
-            task_id: task.id.clone(),
-            command: command.command.clone(),
-            arguments: names.chain(command.env.keys().cloned()).collect(),
-            agent: self.options.agent.clone(),
-            status: CommandVerdict::Failure,
-            outcome: AttemptOutcome::Indeterminate,
-            exit_code: None,
-            signal: None,
-            duration_ms: 0,
-            error: None,
-            output_summary: None,
-            recovered: false,
-            log: Some(format!("attempts/{}", open.seq)),
-            resume: None,
-        }
-    }
-
-    /// Whether to go on with another try, after a pause in which the task is pending.
-    async fn wait_before_retry(&mut self, task: &PlanTask, tries: u32) -> Result<bool, RunError> {
-        let doubled = FIRST_PAUSE.saturating_mul(1 << (tries - 1).min(5));
-        let pause = clock::with_jitter(doubled.min(LONGEST_PAUSE));
-        let reason = format!("trying again in {} ms", pause.as_millis());
-        self.record(EventKind::TaskReset { task_id: task.id.clone(), reason })?;
-        let end = tokio::time::sleep(pause);
-        tokio::pin!(end);
-        while !self.stop.is_asked() {
-            tokio::select! {
-                () = &mut end => {
-                    self.queue(EventKind::TaskStarted { task_id: task.id.clone() });
-                    return Ok(true);
-                }
-                heard = self.signals.next() => self.hear(heard),
-                () = tokio::time::sleep(super::run::TICK) => self.tick()?,
-            }
-        }
-        Ok(false)
-    }
-
-    fn last_line_of(&self, open: &InFlight) -> Result<Option<String>, RunError> {
-        let store = &self.around.store;
-        let directory = store.home().attempt(&self.id(), open.seq);
-        let pieces = read_all(store.fs(), &directory)?;
-        Ok(pieces.last().and_then(|piece| flow::last_line(&piece.bytes)))
-    }
-}
-
-/// What went wrong, in a few words; `None` if nothing did.
-fn describe(finish: &Finish, command: &PlanCommand, last: Option<&str>) -> Option<String> {
-    let how = match (finish.outcome, finish.exit_code, finish.signal) {
-        (AttemptOutcome::Exited, Some(0), _) => return None,
-        (AttemptOutcome::TimedOut, ..) => {
-            format!("timed out after {} s", command.timeout_seconds.unwrap_or_default())
-        }
-        (AttemptOutcome::NotStarted, ..) => {
-            let problem = finish.problem.as_deref().unwrap_or("for an unknown reason");
-            format!("could not be started: {problem}")
-        }
-        (_, Some(code), _) => format!("exit code {code}"),
-        (_, None, Some(signal)) => format!("ended by signal {signal}"),
-        (_, None, None) => "ended, and the system does not say how".into(),
-    };
-    Some(last.map_or_else(|| how.clone(), |last| format!("{how}: {last}")))
 }

@@ -96,7 +96,7 @@ pub enum Live {
 impl Context {
     pub fn of(document: &Document, live: Live) -> Self {
         let status = state(document, live);
-        let waiting = waiting(document, live);
+        let waiting = waiting(document);
         Self {
             session_id: document.meta.id.clone(),
             status,
@@ -121,7 +121,7 @@ impl Context {
             resume_point: document.resume_point.clone(),
             resume_points: document.resume_points.clone(),
             pending: waiting.map(|point| format!("{}: {}", point.task_id, point.context)),
-            next: next(document, status, waiting),
+            next: next(document, status, live),
         }
     }
 }
@@ -159,19 +159,19 @@ fn state(document: &Document, live: Live) -> State {
     }
 }
 
-/// The first point at which a person must decide. A command that someone is running just now needs
-/// no decision, whatever would be asked if it were found that way later.
-fn waiting(document: &Document, live: Live) -> Option<&ResumePoint> {
+/// The first point at which a person must decide. A command whose end nobody has looked for needs no
+/// decision: it may still run, or have ended well.
+fn waiting(document: &Document) -> Option<&ResumePoint> {
     let points = document.resume_points.iter().chain(&document.resume_point);
     points.filter(|point| point.action == ResumeAction::Choose).find(|point| {
-        document.tasks.get(&point.task_id).is_none_or(|task| {
-            let running = live == Live::Running && !task.in_flight.is_empty();
-            !task.status.is_settled() && !running
-        })
+        document
+            .tasks
+            .get(&point.task_id)
+            .is_none_or(|task| !task.status.is_settled() && task.in_flight.is_empty())
     })
 }
 
-fn next(document: &Document, status: State, waiting: Option<&ResumePoint>) -> String {
+fn next(document: &Document, status: State, live: Live) -> String {
     let phase = document.phase.current;
     let finish = || format!("finish {phase}, phase {} of {}", phase.number(), Phase::ALL.len());
     if status == State::Completed {
@@ -180,11 +180,20 @@ fn next(document: &Document, status: State, waiting: Option<&ResumePoint>) -> St
     let Some(point) = document.resume_point.as_ref().filter(|_| phase == Phase::Execute) else {
         return finish();
     };
-    let how = match (point.action, waiting) {
-        (ResumeAction::Skip, _) => "it will be skipped",
-        (ResumeAction::Choose, Some(_)) => "a person must decide whether to retry or skip",
-        (ResumeAction::Choose, None) => "it is running",
-        (ResumeAction::Retry, _) => "it can run without asking",
+    let resume = format!("`provision resume {}`", document.meta.id);
+    let task = document.tasks.get(&point.task_id);
+    let open = task.is_some_and(|task| !task.in_flight.is_empty());
+    let unknown = task.is_some_and(|task| super::is_indeterminate(task, point.command_index));
+    let how = match (point.action, live) {
+        _ if open && live == Live::Running => "it is running".into(),
+        _ if open => format!("it was left running; {resume} takes it up"),
+        (ResumeAction::Skip, _) => "it will be skipped".into(),
+        (ResumeAction::Choose, _) if unknown => {
+            format!("nobody knows how it ended; {resume} with --interrupted retry or skip decides")
+        }
+        (ResumeAction::Choose, _) => format!("{resume} tries it again, with --skip passes it by"),
+        (ResumeAction::Retry, Live::Running) => "it comes next".into(),
+        (ResumeAction::Retry, Live::Nobody) => format!("{resume} goes on there"),
     };
     format!("command {} of {}: {how}", point.command_index.saturating_add(1), point.task_id)
 }

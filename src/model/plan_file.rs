@@ -172,9 +172,8 @@ struct ExecutableTask<'a> {
 impl Plan {
     /// What an approval of this plan names.
     pub fn compute_digest(&self) -> Digest {
-        let datum = |datum: &'_ UserDatum| datum.secret;
         let user_data = self.user_data.iter().map(|(key, given)| {
-            (key.as_str(), ExecutableDatum { value: given.value.as_deref(), secret: datum(given) })
+            (key.as_str(), ExecutableDatum { value: given.value.as_deref(), secret: given.secret })
         });
         let tasks = self.tasks.iter().map(|task| ExecutableTask {
             id: &task.id,

@@ -33,4 +33,5 @@ mod schemas;
 mod secrets;
 mod sessions;
 mod signals;
+mod supervisors;
 mod transitions;

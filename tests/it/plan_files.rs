@@ -2,9 +2,14 @@
 
 use std::fs;
 
+use agentic_provision::{
+    disk::{FaultyFs, Fs},
+    model::Plan,
+    store::{self, Store},
+};
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output};
+use crate::harness::{Home, Output, created, id, moment, pen};
 
 fn apply(home: &Home, content: &str, more: &[&str]) -> Output {
     let path = home.path().join("plan.json");
@@ -153,4 +158,16 @@ fn a_plan_as_it_is_kept_is_as_the_schema_says() {
     let mut wrong = sound();
     wrong["tasks"][0]["comands"] = json!([]);
     assert!(!validator.is_valid(&wrong));
+}
+
+#[test]
+fn where_there_is_a_session_there_is_its_plan_whenever_the_power_goes() {
+    let twin = FaultyFs::new();
+    let store = Store::open(Fs::Faulty(twin.clone()), store::Home::new("/home")).unwrap();
+    let plan: Plan = serde_json::from_value(sound()).unwrap();
+    let recorder = store.create_with_plan(&id(), &pen(), &plan, created(), &moment(0)).unwrap();
+    drop(recorder);
+    twin.lose_power();
+    assert_eq!(store.load(&id()).unwrap().session.meta.id, id());
+    assert_eq!(store.plan(&id()).unwrap(), Some(plan));
 }

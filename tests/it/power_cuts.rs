@@ -2,11 +2,14 @@
 //! was not synced.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::Duration,
+    sync::mpsc,
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Value, json};
@@ -90,16 +93,53 @@ fn provision(home: &Home, disk: &Disk, boots: usize, arguments: &[&str]) -> Comm
     command
 }
 
-fn counts(witness: &Path) -> Vec<(String, usize)> {
-    let text = fs::read_to_string(witness).unwrap_or_default();
-    let mut counts = Vec::<(String, usize)>::new();
-    for line in text.lines() {
-        match counts.iter_mut().find(|(tag, _)| tag == line) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((line.to_owned(), 1)),
+/// Seconds since 1970, as commands tell them.
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
+}
+
+/// How often each command ran. What one did whose power was gone it did not do.
+fn counts(witness: &Path, without_power: &[(f64, f64)]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for line in fs::read_to_string(witness).unwrap_or_default().lines() {
+        let (tag, time) = line.split_once(' ').unwrap();
+        let time: f64 = time.parse().unwrap();
+        if !without_power.iter().any(|(from, to)| (*from..*to).contains(&time)) {
+            *counts.entry(tag.to_owned()).or_default() += 1;
         }
     }
     counts
+}
+
+/// A power cut takes every process with it.
+fn end_supervisors(disk: &Disk) {
+    for pid in processes::with_in_command_line(&["__supervise"]) {
+        let on_disk = fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut files| {
+            files.any(|file| {
+                let target = fs::read_link(file.unwrap().path()).unwrap_or_default();
+                target.starts_with(&disk.place)
+            })
+        });
+        if on_disk {
+            processes::signal(pid, "KILL");
+        }
+    }
+}
+
+/// Everything that was told is there, and what is there can be gone on with.
+fn assert_kept(home: &Home, disk: &Disk, told: &[Value]) {
+    let id = told[0]["session_id"].as_str().unwrap();
+    let place = disk.place.join("home");
+    let with = |more: &[&str]| home.run(&[&["--home", place.to_str().unwrap()], more].concat());
+    let history = with(&["--json", "history", id]);
+    assert_eq!(history.code, Some(0), "{}", history.stderr);
+    let journal: Vec<Value> =
+        history.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for event in told {
+        let seq = usize::try_from(event["seq"].as_u64().unwrap()).unwrap();
+        assert_eq!(journal.get(seq - 1), Some(event), "an acknowledged event is lost");
+    }
+    assert_eq!(with(&["status", id]).code, Some(0));
 }
 
 #[test]
@@ -112,97 +152,84 @@ fn no_acknowledged_result_is_lost_and_no_record_torn() {
         assert!(rounds < 1_000, "no cut ever lands");
         let home = Home::on_disk().damaged();
         let Some(disk) = Disk::within(&home) else { return };
-        // On another disk: it says what really ran.
+        // On another disk: it says what really ran, and when.
         let witness = home.path().join("witness");
-        let command = |number: usize| json!({"command": format!("echo {number} >> '{}'; sleep 0.00{}", witness.display(), number % 10)});
-        let tasks: Vec<_> = (0..15)
-            .map(|number| json!({"id": format!("task-{number}"), "commands": [command(number)]}))
-            .collect();
-        let plan = home.plan(&json!(tasks));
+        let command = |number: usize| {
+            let script = format!(
+                "echo {number} $EPOCHREALTIME >> '{}'; sleep 0.00{}",
+                witness.display(),
+                number % 10
+            );
+            json!({"id": format!("task-{number}"), "commands": [{"command": script}]})
+        };
+        let plan = home.plan(&(0..15).map(command).collect());
         let mut told = Vec::<Value>::new();
-        let mut boots = 0;
-        loop {
+        let mut without_power = Vec::new();
+        for boot in 0.. {
             let id = told.first().map(|event| event["session_id"].as_str().unwrap().to_owned());
             let arguments = match &id {
                 None => vec!["apply", plan.to_str().unwrap(), "--yes"],
                 Some(id) => vec!["resume", id, "--yes", "--interrupted", "skip"],
             };
-            let mut runner = provision(&home, &disk, boots, &arguments)
+            let mut runner = provision(&home, &disk, boot, &arguments)
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()
                 .unwrap();
-            let mut lines = BufReader::new(runner.stdout.take().unwrap()).lines();
-            // So many events, and a little later.
-            let events = chance.draw(40);
-            let read =
-                |line: std::io::Result<String>| serde_json::from_str(&line.unwrap()).unwrap();
-            told.extend(lines.by_ref().take(events).map(read));
-            std::thread::sleep(Duration::from_micros(chance.draw(20_000) as u64));
-            let last_boot = boots > 3;
-            if !last_boot {
+            let lines = BufReader::new(runner.stdout.take().unwrap()).lines();
+            let (say, heard) = mpsc::channel::<Value>();
+            let reader = thread::spawn(move || {
+                let read = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+                read.for_each(|event| say.send(event).unwrap());
+            });
+            // So many events, and a little later. What is told after that may be told by one whose
+            // power is gone: a file system cut off in this way calls a sync a success that was under
+            // way when it happened.
+            told.extend(heard.iter().take(chance.draw(40)));
+            thread::sleep(Duration::from_micros(chance.draw(20_000) as u64));
+            told.extend(heard.try_iter());
+            let cut = (boot < 4).then(|| {
+                let at = now();
                 disk.cut_power();
-                boots += 1;
-            }
-            told.extend(lines.map(read));
+                at
+            });
+            let later: Vec<_> = heard.iter().collect();
+            reader.join().unwrap();
             let output = runner.wait_with_output().unwrap();
             let stderr = String::from_utf8(output.stderr).unwrap();
             if output.status.code() == Some(0) {
+                told.extend(later.into_iter().filter(|_| cut.is_none()));
                 break;
             }
-            assert!(!last_boot, "{stderr}");
+            let from = cut.unwrap_or_else(|| panic!("{stderr}"));
             assert_eq!(output.status.code(), Some(9), "{stderr}");
-            told.retain(|event| event["event"] != "run_ended");
             cuts += 1;
-            // The power took every process with it.
-            for pid in processes::with_in_command_line(&["__supervise"]) {
-                let cwd = format!("/proc/{pid}/fd");
-                let on_disk = fs::read_dir(cwd).is_ok_and(|mut files| {
-                    files.any(|file| {
-                        let target = fs::read_link(file.unwrap().path()).unwrap_or_default();
-                        target.starts_with(&disk.place)
-                    })
-                });
-                if on_disk {
-                    processes::signal(pid, "KILL");
-                }
-            }
+            end_supervisors(&disk);
             disk.unmount();
             assert!(disk.mount());
+            without_power.push((from, now()));
             if told.is_empty() {
                 // Nothing was promised; whether a session is there nobody can say.
                 let _ = fs::remove_dir_all(disk.place.join("home"));
-                continue;
+            } else {
+                assert_kept(&home, &disk, &told);
             }
-            let id = told[0]["session_id"].as_str().unwrap();
-            let home_on_disk = disk.place.join("home");
-            let history =
-                home.run(&["--home", home_on_disk.to_str().unwrap(), "--json", "history", id]);
-            assert_eq!(history.code, Some(0), "{}", history.stderr);
-            let journal: Vec<Value> =
-                history.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            for event in &told {
-                let seq = usize::try_from(event["seq"].as_u64().unwrap()).unwrap();
-                assert_eq!(journal.get(seq - 1), Some(event), "an acknowledged event is lost");
-            }
-            let verified =
-                home.run(&["--home", home_on_disk.to_str().unwrap(), "history", id, "--verify"]);
-            assert!(matches!(verified.code, Some(0 | 6)), "{}", verified.stderr);
         }
+        told.retain(|event| event["event"] != "run_ended");
         acknowledged += told.len();
         unknown += told.iter().filter(|event| event["outcome"] == "indeterminate").count();
-        // Skipped where nobody knew how it ended: so nothing ran twice.
-        for (tag, count) in counts(&witness) {
-            assert_eq!(count, 1, "command {tag} ran {count} times");
+        // Passed by where nobody knew how it ended: so nothing ran twice.
+        let counts = counts(&witness, &without_power);
+        for (tag, count) in &counts {
+            assert_eq!(*count, 1, "command {tag} ran {count} times");
         }
         for event in told.iter().filter(|event| event["event"] == "command_finished") {
-            if event["status"] == "success" {
-                let number = event["task_id"].as_str().unwrap().trim_start_matches("task-");
-                assert!(counts(&witness).iter().any(|(tag, _)| tag == number), "{event}");
-            }
+            let number = event["task_id"].as_str().unwrap().trim_start_matches("task-");
+            assert!(event["status"] == "failure" || counts.contains_key(number), "{event}");
         }
     }
     println!(
-        "{cuts} power cuts in {rounds} sessions, {acknowledged} events acknowledged, {unknown} attempts indeterminate"
+        "{cuts} power cuts in {rounds} sessions, {acknowledged} events acknowledged, \
+         {unknown} attempts indeterminate"
     );
 }

@@ -1,0 +1,126 @@
+//! The last events of a run, and how it leaves the record.
+
+use std::error::Error;
+
+use super::{RunError, run::Run};
+use crate::{
+    flow,
+    model::{
+        EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
+        TaskStatus,
+    },
+    store::StoreError,
+};
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub session_id: SessionId,
+    pub status: SessionStatus,
+    /// Why it is paused or failed.
+    pub reason: Option<String>,
+    /// Whether a person has to decide something.
+    pub undecided: bool,
+}
+
+pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
+    run.flush()?;
+    if run.session().phase.current == Phase::Execute {
+        let count = run.session().tasks.len();
+        let evidence = format!("all {count} are completed or skipped");
+        let gates = vec![flow::passed("tasks_settled", &evidence)];
+        run.queue(EventKind::GatesEvaluated { phase: Phase::Execute, gates });
+        run.queue(flow::completed(Phase::Execute));
+        run.flush()?;
+    }
+    let completion = run.session().phase_timing.get(&Phase::Completion);
+    if completion.is_none_or(|timing| timing.completed_at.is_none()) {
+        run.queue(flow::completed(Phase::Completion));
+    }
+    let outcome = Outcome {
+        summary: summary(run.session()),
+        next_session_notes: None,
+        key_decisions: Vec::new(),
+        extra: Extra::new(),
+    };
+    run.queue(EventKind::SessionCompleted { outcome: Some(outcome) });
+    run.flush()?;
+    Ok(ended(run, None, false))
+}
+
+fn summary(session: &Session) -> String {
+    let count = |status| session.tasks.values().filter(|task| task.status == status).count();
+    let mut parts = Vec::new();
+    for (status, what) in [
+        (TaskStatus::Completed, "completed"),
+        (TaskStatus::Skipped, "skipped"),
+        (TaskStatus::Failed, "failed"),
+        (TaskStatus::Pending, "not begun"),
+    ] {
+        match count(status) {
+            0 => {}
+            count => parts.push(format!("{count} {what}")),
+        }
+    }
+    format!("tasks: {}", parts.join(", "))
+}
+
+pub(super) fn fail(run: &mut Run<'_>) -> Result<Ended, RunError> {
+    run.flush()?;
+    let failed = run.session().tasks.values().filter(|task| task.status == TaskStatus::Failed);
+    let names: Vec<_> = failed.map(|task| task.task_id.to_string()).collect();
+    let error = names.join(", ");
+    run.queue(EventKind::SessionFailed { error: error.clone() });
+    run.flush()?;
+    Ok(ended(run, Some(error), false))
+}
+
+pub(super) fn pause(
+    run: &mut Run<'_>,
+    reason: PauseReason,
+    context: String,
+    undecided: bool,
+) -> Result<Ended, RunError> {
+    run.queue(EventKind::SessionPaused { reason, context: Some(context.clone()) });
+    run.flush()?;
+    Ok(ended(run, Some(context), undecided))
+}
+
+fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
+    Ended { session_id: run.id(), status: run.session().meta.status, reason, undecided }
+}
+
+/// Leaves the record in order, as far as that can be done.
+pub(super) fn close(mut run: Run<'_>, ended: Result<Ended, RunError>) -> Result<Ended, RunError> {
+    let id = run.id();
+    let unrecorded =
+        |source: StoreError| RunError::Unrecorded { id: id.clone(), source: Box::new(source) };
+    match ended {
+        Ok(ended) => {
+            // The journal has it all; the document follows when there is room for it.
+            if let Err(error) = run.recorder.settle() {
+                let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+                run.note(&format!(
+                    "the session document could not be brought up to date: {error}{cause}"
+                ));
+            }
+            // Best effort: space that is not given back now is given back by the next run.
+            let _ = run.recorder.close();
+            Ok(ended)
+        }
+        Err(error) => {
+            // What could not be written may be a matter of space: a pause is short, and room for
+            // it was kept.
+            if run.session().meta.status == SessionStatus::InProgress {
+                let context = Some(error.to_string());
+                let kind = EventKind::SessionPaused { reason: PauseReason::SystemError, context };
+                run.forget();
+                let _ = run.record(kind);
+            }
+            Err(match error {
+                RunError::Store(source) => unrecorded(source),
+                other => other,
+            })
+        }
+    }
+}

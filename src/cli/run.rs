@@ -29,13 +29,7 @@ const LARGEST_DATA: u64 = 1024 * 1024;
 
 pub(super) fn apply(settings: &Settings, plan: &Path, args: RunArgs) -> Result<ExitCode, Failure> {
     let wishes = wishes(args)?;
-    let approved = wishes.approval.is_some();
-    run(settings, |around, watcher| {
-        if !approved && let Ok((plan, _)) = engine::read_plan(plan) {
-            output::talk(&face::plan_text(&plan));
-        }
-        engine::apply(around, plan, &wishes, watcher)
-    })
+    run(settings, |around, watcher| engine::apply(around, plan, &wishes, watcher))
 }
 
 pub(super) fn resume(
@@ -104,6 +98,11 @@ fn run(
     match ended {
         Ok(ended) => Ok(say_goodbye(settings, &ended)),
         Err(error) => {
+            if let RunError::NotApproved { plan, .. } = &error
+                && !json
+            {
+                output::talk(&face::plan_text(plan));
+            }
             let failure = Failure::from(error);
             if let Some(id) = &failure.session
                 && json

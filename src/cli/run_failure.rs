@@ -67,7 +67,7 @@ impl From<RunError> for Failure {
                 failure.causes = problems.iter().map(ToString::to_string).collect();
                 failure.hints.push("`provision schema plan` says what a plan looks like".into());
             }
-            RunError::NotApproved { digest, session } => {
+            RunError::NotApproved { digest, session, .. } => {
                 let again = session
                     .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
                 failure.hints.push("read what it would run, above; nothing has been run".into());

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use crate::{
     disk::DiskError,
     flow::Problem,
-    model::{Digest, SessionId, SessionStatus},
+    model::{Digest, Plan, SessionId, SessionStatus},
     store::StoreError,
 };
 
@@ -13,14 +13,14 @@ use crate::{
 pub enum RunError {
     #[error("cannot read the plan `{}`", .path.display())]
     PlanFile { path: PathBuf, source: io::Error },
-    #[error("`{}` is {found} bytes long; the most a plan may have is {limit}", .path.display())]
-    PlanTooLarge { path: PathBuf, found: u64, limit: u64 },
+    #[error("`{}` has more than {limit} bytes, the most that a plan may have", .path.display())]
+    PlanTooLarge { path: PathBuf, limit: u64 },
     #[error("`{}` is not a plan", .path.display())]
     NotAPlan { path: PathBuf, source: serde_json::Error },
     #[error("the plan `{}` cannot be run", .path.display())]
     BadPlan { path: PathBuf, problems: Vec<Problem> },
     #[error("the plan is not approved")]
-    NotApproved { digest: Digest, session: Option<SessionId> },
+    NotApproved { plan: Box<Plan>, digest: Digest, session: Option<SessionId> },
     #[error("the digest of the plan is {found}, not {approved}")]
     OtherDigest { approved: String, found: Digest },
     #[error("values are missing that the plan's commands need")]

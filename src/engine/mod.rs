@@ -28,5 +28,5 @@ pub use machine::machine;
 pub use pause::{PauseAnswer, ask_to_pause};
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
-pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan, resume};
+pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, resume};
 pub use tell::{Told, Watcher};

@@ -1,6 +1,6 @@
 //! Sessions from outside: apply a plan, and resume where one stopped.
 
-use std::path::Path;
+use std::{io::Read, path::Path};
 
 use super::{
     GivenData, RunError,
@@ -13,7 +13,6 @@ use super::{
     tell::{Told, Watcher},
 };
 use crate::{
-    disk::{self, DiskError, Fs},
     flow::{self, plan_problems, walk_to_execution},
     model::{
         Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, Session, SessionCreated,
@@ -48,13 +47,15 @@ pub struct Wishes {
 }
 
 /// Reads a plan file and finds everything that is wrong with it.
-pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
-    let unreadable =
-        |error: DiskError| RunError::PlanFile { path: path.into(), source: error.source };
-    let bytes = disk::read_whole(&Fs::real(), path, LARGEST_PLAN).map_err(unreadable)?;
-    let limit = LARGEST_PLAN;
-    let bytes =
-        bytes.map_err(|found| RunError::PlanTooLarge { path: path.into(), found, limit })?;
+fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
+    let unreadable = |source| RunError::PlanFile { path: path.into(), source };
+    // Not of our own making: it may be a link, or a pipe.
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let found = file.take(LARGEST_PLAN + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if found as u64 > LARGEST_PLAN {
+        return Err(RunError::PlanTooLarge { path: path.into(), limit: LARGEST_PLAN });
+    }
     let plan: Plan = serde_json::from_slice(&bytes)
         .map_err(|source| RunError::NotAPlan { path: path.into(), source })?;
     let mut problems = plan_problems(&plan);
@@ -93,7 +94,7 @@ pub fn apply(
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
     let (plan, digest) = read_plan(path)?;
-    let approved_by = approve(&digest, wishes.approval.as_ref(), None)?;
+    let approved_by = approve(&plan, &digest, wishes.approval.as_ref(), None)?;
     let data = UserData::gather(&plan, None, &wishes.data)?;
     let agent = agent_of(approved_by);
     within_runtime(async {
@@ -128,7 +129,7 @@ pub fn resume(
         let approved_by = match session.plan.approved_by {
             _ if session.phase.current >= Phase::Execute => None,
             Some(given) => Some(given),
-            None => Some(approve(&digest, wishes.approval.as_ref(), Some(id))?),
+            None => Some(approve(&plan, &digest, wishes.approval.as_ref(), Some(id))?),
         };
         let data = UserData::gather(&plan, Some(session), &wishes.data)?;
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
@@ -148,6 +149,7 @@ pub fn newest_unfinished(store: &Store) -> Result<SessionId, RunError> {
 }
 
 fn approve(
+    plan: &Plan,
     digest: &Digest,
     approval: Option<&Approval>,
     session: Option<&SessionId>,
@@ -158,7 +160,11 @@ fn approve(
         Some(Approval::Digest(approved)) => {
             Err(RunError::OtherDigest { approved: approved.clone(), found: digest.clone() })
         }
-        None => Err(RunError::NotApproved { digest: digest.clone(), session: session.cloned() }),
+        None => Err(RunError::NotApproved {
+            plan: Box::new(plan.clone()),
+            digest: digest.clone(),
+            session: session.cloned(),
+        }),
     }
 }
 
@@ -245,6 +251,10 @@ async fn drive(
         }
         run.flush()?;
     }
+    let tasks = &run.session().tasks;
+    let settled = tasks.values().filter(|task| task.status.is_settled()).count();
+    let total = tasks.len();
+    run.tell(Told::Begins { settled, total });
     let end = if run.session().phase.current == Phase::Execute {
         run.execute().await?
     } else {

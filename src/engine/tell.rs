@@ -6,6 +6,8 @@ use crate::model::{Event, TaskId};
 pub enum Told<'a> {
     /// Durable before it is told.
     Event(&'a Event),
+    /// How many of the session's tasks are settled as the run begins.
+    Begins { settled: usize, total: usize },
     /// A command is there again that an earlier run began.
     TakenUp { task_id: &'a TaskId, command: &'a str },
     /// What a command wrote, without secrets. `skipped` bytes before it were not kept.

@@ -24,6 +24,8 @@ pub fn redact(secrets: &[String], text: &[u8]) -> Vec<u8> {
 pub(super) struct Redactor {
     /// Finds every form of every secret; `None` where there is none.
     finder: Option<AhoCorasick>,
+    /// Whether there are secrets and no way to find them: then nothing is shown.
+    blind: bool,
     forms: Vec<Vec<u8>>,
     longest: usize,
     /// What could still become a secret.
@@ -42,9 +44,11 @@ impl Redactor {
         forms.dedup();
         // A form so short that it is hardly part of the secret would redact by accident.
         forms.retain(|form| form.len() >= SHORTEST_SECRET);
-        let builder = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&forms);
+        let build = || AhoCorasick::builder().match_kind(MatchKind::Standard).build(&forms).ok();
+        let finder = if forms.is_empty() { None } else { build() };
         Self {
-            finder: builder.ok().filter(|_| !forms.is_empty()),
+            blind: finder.is_none() && !forms.is_empty(),
+            finder,
             longest: forms.iter().map(Vec::len).max().unwrap_or(0),
             forms,
             held: Vec::new(),
@@ -56,7 +60,9 @@ impl Redactor {
     /// Takes the next bytes in; gives what is safe to show so far to `out`.
     pub(super) fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let Some(finder) = &self.finder else {
-            out.extend_from_slice(bytes);
+            if !self.blind {
+                out.extend_from_slice(bytes);
+            }
             return;
         };
         self.held.extend_from_slice(bytes);

@@ -176,9 +176,7 @@ impl<'a> Watch<'a> {
 
     /// Watches to the end, and for as long after it as something of the command writes.
     fn run(mut self, claimed: Claimed, runner: &mut UnixStream) {
-        let Claimed { lock, alive, room } = claimed;
-        // The command has its own copy: ours would show life where there is none.
-        drop(alive);
+        let Claimed { lock, alive: _alive, room } = claimed;
         let mut buffer = vec![0; CHUNK];
         while self.child.is_some() && !self.is_over() {
             self.wait();

@@ -7,7 +7,7 @@ use crate::{
     engine::{Ended, Told},
     model::{
         AttemptOutcome, CommandFinished, CommandStarted, CommandVerdict, Event, EventKind, Plan,
-        ResumeAction, SessionStatus,
+        ResumeAction, SessionStatus, TaskId,
     },
 };
 
@@ -16,6 +16,8 @@ use crate::{
 pub struct Progress {
     tasks: usize,
     begun: usize,
+    /// The task that was named last.
+    named: Option<TaskId>,
     /// Output that has not come to the end of its line.
     unfinished: Vec<u8>,
 }
@@ -29,7 +31,11 @@ impl Progress {
         let mut text = String::new();
         match told {
             Told::Event(event) => self.event(event, &mut text),
-            Told::TakenUp { command, .. } => {
+            Told::Begins { settled, total } => {
+                (self.begun, self.tasks) = (*settled, *total);
+            }
+            Told::TakenUp { task_id, command } => {
+                self.name(task_id, &mut text);
                 let _ = writeln!(text, "  $ {} (begun by an earlier run)", visible(command));
             }
             Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes, &mut text),
@@ -66,20 +72,28 @@ impl Progress {
         }
     }
 
+    /// Names a task once, when something of it begins in this run.
+    fn name(&mut self, task_id: &TaskId, text: &mut String) {
+        if self.named.as_ref() != Some(task_id) {
+            self.begun += 1;
+            self.named = Some(task_id.clone());
+            let _ = writeln!(text, "[{}/{}] {task_id}", self.begun, self.tasks);
+        }
+    }
+
     fn event(&mut self, event: &Event, text: &mut String) {
         let _ = match &event.kind {
             EventKind::SessionCreated(created) => writeln!(text, "session {}", created.session_id),
             EventKind::SessionResumed {} => writeln!(text, "resumed"),
             EventKind::PlanPresented { tasks, .. } => {
-                self.tasks = tasks.len();
                 writeln!(text, "plan of {}", plural(tasks.len(), "task"))
             }
             EventKind::TaskStarted { task_id } => {
-                self.begun += 1;
-                let of = if self.tasks > 0 { format!("/{}", self.tasks) } else { String::new() };
-                writeln!(text, "[{}{of}] {task_id}", self.begun)
+                self.name(task_id, text);
+                Ok(())
             }
             EventKind::CommandStarted(started) => {
+                self.name(&started.task_id, text);
                 let again = if started.attempt > 1 {
                     format!(" (try {})", started.attempt)
                 } else {
@@ -105,7 +119,8 @@ impl Progress {
                 writeln!(text, "  {}", visible(&failure_context.suggested_resolution))
             }
             EventKind::TaskSkipped { task_id, reason, .. } => {
-                writeln!(text, "[-] {task_id} skipped: {}", visible(reason))
+                self.name(task_id, text);
+                writeln!(text, "  skipped: {}", visible(reason))
             }
             EventKind::TaskReset { reason, .. } => writeln!(text, "  {}", visible(reason)),
             _ => Ok(()),

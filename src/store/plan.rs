@@ -10,10 +10,10 @@ use crate::{
 pub const LARGEST_PLAN: u64 = 64 * 1024 * 1024;
 
 impl Store {
-    /// Keeps the plan of a session, durably. The caller holds the session's lock.
+    /// Keeps the plan of a session that is about to begin. Durable once the record's directory is
+    /// synced, which the first event waits for. The caller holds the session's lock.
     pub(super) fn save_plan(&self, id: &SessionId, plan: &Plan) -> Result<(), StoreError> {
         create_if_absent(&self.fs, &self.home.artifacts(id))?;
-        self.fs.sync_dir(&self.home.record(id))?;
         let mut text = serde_json::to_vec_pretty(plan).unwrap_or_default();
         text.push(b'\n');
         Ok(disk::save(&self.fs, &self.home.plan(id), &text, None)?)

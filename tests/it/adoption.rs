@@ -91,7 +91,11 @@ fn replacing_the_program_on_disk_disturbs_neither_the_command_nor_its_runner() {
     let program = home.path().join("provision");
     let replace = || {
         let fresh = home.path().join("provision.new");
-        fs::copy(env!("CARGO_BIN_EXE_provision"), &fresh).unwrap();
+        // By another process: a descriptor of ours, open for writing, could be inherited by what
+        // other tests start, and a program that someone can write to cannot be started.
+        let copied =
+            Command::new("cp").arg(env!("CARGO_BIN_EXE_provision")).arg(&fresh).status().unwrap();
+        assert!(copied.success());
         fs::rename(&fresh, &program).unwrap();
     };
     replace();

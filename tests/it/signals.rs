@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
+    os::unix::process::CommandExt,
     process::{Child, ChildStderr, Command, Stdio},
 };
 
@@ -31,11 +32,7 @@ impl Running {
             {"id": "first", "commands": [{"command": command}, {"command": "echo second"}]},
             {"id": "last", "commands": [{"command": "echo last"}]}
         ]));
-        let mut runner = home
-            .command(&["apply", plan.to_str().unwrap(), "--yes"])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut runner = as_job(&home, &["apply", plan.to_str().unwrap(), "--yes"]);
         let stderr = BufReader::new(runner.stderr.take().unwrap());
         wait_until("the command's begin", || begun.exists());
         let id = home.latest();
@@ -62,6 +59,22 @@ impl Running {
         let code = self.runner.wait().unwrap().code();
         (code, self.home, self.id)
     }
+}
+
+/// Starts the binary as a shell starts a job: in a group of its own, which the shell looks after,
+/// and with no signal ignored, whoever started these tests.
+fn as_job(home: &Home, arguments: &[&str]) -> Child {
+    let plain = home.command(arguments);
+    let mut job = Command::new("env");
+    job.arg("--default-signal=INT,HUP,TERM,TSTP")
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env_clear()
+        .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    job.spawn().unwrap()
 }
 
 fn command(home: &Home, shelf: &str, id: &str) -> Value {
@@ -244,7 +257,7 @@ fn one_that_writes_without_end_can_be_interrupted() {
     let plan =
         home.plan(&json!([{"id": "it", "commands": [{"command": "touch begun; exec yes"}]}]));
     let arguments = ["apply", plan.to_str().unwrap(), "--yes"];
-    let mut runner = home.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    let mut runner = as_job(&home, &arguments);
     let mut stderr = runner.stderr.take().unwrap();
     let reader = std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
     wait_until("the command's begin", || home.path().join("begun").exists());

@@ -36,19 +36,16 @@ fn main() {
         if most.is_some_and(|most: usize| count > most) {
             continue;
         }
-        // A slice of each by turns: what slows the machine down slows all of them down.
-        let slices = (count / 500).max(1);
-        let mut bare = Duration::ZERO;
-        let mut synced = Duration::ZERO;
+        // Bare spawns before and after: what slows the machine down slows both down.
+        let some = count.min(500);
         let log = directory.path().join(format!("log-{count}"));
-        let small = count.min(1_000) / slices.min(4);
-        let before = time(|| bare_spawns(small));
+        let before = time(|| bare_spawns(some));
         let recorded = time(|| recorded_commands(directory.path(), count));
-        bare += before + time(|| bare_spawns(small));
-        synced += time(|| synced_spawns(small, &log));
+        let bare = before + time(|| bare_spawns(some));
+        let synced = time(|| synced_spawns(some, &log));
         let each = |total: Duration, n: usize| total.as_secs_f64() * 1000.0 / n as f64;
         let (bare, synced, recorded) =
-            (each(bare, 2 * small), each(synced, small), each(recorded, count));
+            (each(bare, 2 * some), each(synced, some), each(recorded, count));
         println!(
             "{count:>9}  {bare:>6.2} ms  {synced:>5.2} ms {:>4.2} x  {recorded:>6.2} ms  {:>5.2} ms  {:.2} x",
             synced / bare,

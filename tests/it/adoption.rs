@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader, Read},
     process::{Command, Stdio},
 };
 
@@ -140,15 +141,16 @@ fn what_a_dead_supervisor_left_running_is_named_and_waited_for() {
     for pid in processes::with_in_command_line(&["__supervise", &id]) {
         processes::signal(pid, "KILL");
     }
-    let resumed = home.command(&["resume"]).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("the resumed run's lock", || {
-        home.events(&id).iter().any(|event| event["event"] == "session_resumed")
-    });
+    let mut resumed = home.command(&["resume"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut talk = BufReader::new(resumed.stderr.take().unwrap());
+    let mut stderr = String::new();
+    while !stderr.contains("waiting for what it left: ") {
+        assert!(talk.read_line(&mut stderr).unwrap() > 0, "{stderr}");
+    }
     go(&home);
+    talk.read_to_string(&mut stderr).unwrap();
     let output = resumed.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(4), "{stderr}");
-    assert!(stderr.contains("waiting for what it left: "), "{stderr}");
     assert!(stderr.contains("bash ("), "{stderr}");
     assert!(stderr.contains("--interrupted retry"), "{stderr}");
     let document = home.document("active", &id);

@@ -8,16 +8,16 @@ use super::{failure::Failure, output, settings::Settings};
 use crate::{
     exec::{Piece, read_all},
     face,
-    model::{CommandFinished, CommandStarted, EventKind, TaskId},
+    model::{CommandFinished, CommandStarted, EventKind, SessionId, TaskId},
     store::{Store, StoreError},
 };
 
-/// One attempt of the journal, with what it wrote.
+/// One attempt of the journal. What it wrote is read when it is shown: all of it together may be
+/// more than fits in memory.
 struct Log {
     seq: u64,
     started: CommandStarted,
     finished: Option<CommandFinished>,
-    pieces: Vec<Piece>,
 }
 
 pub(super) fn run(
@@ -36,7 +36,8 @@ pub(super) fn run(
     }
     let logs = collect(&store, &id, task)?;
     if settings.json {
-        let shown: Vec<_> = logs.iter().map(as_json).collect();
+        let read = |log: &Log| Ok(as_json(log, &pieces(&store, &id, log)?));
+        let shown: Vec<_> = logs.iter().map(read).collect::<Result<_, StoreError>>()?;
         return output::json_document(&json!({"session_id": id, "logs": shown}));
     }
     let mut stdout = io::stdout().lock();
@@ -45,33 +46,31 @@ pub(super) fn run(
             let header = face::log_header(&log.started, log.finished.as_ref());
             write(&mut stdout, header.as_bytes())?;
         }
-        for (number, piece) in log.pieces.iter().enumerate() {
+        let mut end = 0;
+        for piece in pieces(&store, &id, log)? {
             if raw {
                 write(&mut stdout, &piece.bytes)?;
-                continue;
+            } else {
+                write(&mut stdout, face::log_text(&piece.bytes, piece.start - end).as_bytes())?;
             }
-            let before = number.checked_sub(1).and_then(|before| log.pieces.get(before));
-            let end = before.map_or(0, |before| before.start + before.bytes.len() as u64);
-            let text = face::log_text(&piece.bytes, piece.start - end);
-            write(&mut stdout, text.as_bytes())?;
+            end = piece.start + piece.bytes.len() as u64;
         }
     }
     stdout.flush().map_err(|error| Failure::output(&error))
 }
 
-fn collect(
-    store: &Store,
-    id: &crate::model::SessionId,
-    task: Option<&TaskId>,
-) -> Result<Vec<Log>, StoreError> {
+fn pieces(store: &Store, id: &SessionId, log: &Log) -> Result<Vec<Piece>, StoreError> {
+    Ok(read_all(store.fs(), &store.home().attempt(id, log.seq))?)
+}
+
+fn collect(store: &Store, id: &SessionId, task: Option<&TaskId>) -> Result<Vec<Log>, StoreError> {
     let mut logs = Vec::<Log>::new();
     for event in store.journal(id)?.map(|scan| scan.events).unwrap_or_default() {
         match event.kind {
             EventKind::CommandStarted(started)
                 if task.is_none_or(|task| started.task_ids.contains(task)) =>
             {
-                let pieces = read_all(store.fs(), &store.home().attempt(id, event.seq))?;
-                logs.push(Log { seq: event.seq, started: *started, finished: None, pieces });
+                logs.push(Log { seq: event.seq, started: *started, finished: None });
             }
             EventKind::CommandFinished(finished) => {
                 let log = logs.iter_mut().rev().find(|log| log.seq == finished.started_seq);
@@ -85,10 +84,10 @@ fn collect(
     Ok(logs)
 }
 
-fn as_json(log: &Log) -> serde_json::Value {
-    let output: Vec<u8> = log.pieces.iter().flat_map(|piece| piece.bytes.clone()).collect();
-    let kept: u64 = log.pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
-    let end = log.pieces.last().map_or(0, |piece| piece.start + piece.bytes.len() as u64);
+fn as_json(log: &Log, pieces: &[Piece]) -> serde_json::Value {
+    let output: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes.clone()).collect();
+    let kept = output.len() as u64;
+    let end = pieces.last().map_or(0, |piece| piece.start + piece.bytes.len() as u64);
     json!({
         "seq": log.seq,
         "task_id": log.started.task_id,

@@ -110,7 +110,10 @@ impl Run<'_> {
                 return Ok(CommandEnd::Stopped);
             }
             if tries > allowed {
-                return Ok(CommandEnd::Failed { error, class: classify(&finish) });
+                return Ok(CommandEnd::Failed {
+                    error,
+                    class: classify(finish.outcome, finish.exit_code),
+                });
             }
             if !self.wait_before_retry(task, tries).await? {
                 return Ok(CommandEnd::Stopped);
@@ -130,6 +133,8 @@ impl Run<'_> {
             return Ok(Some(CommandEnd::Done));
         }
         let unknown = flow::is_indeterminate(record, index);
+        let outcome = command.outcome.unwrap_or(AttemptOutcome::Exited);
+        let class = classify(outcome, command.exit_code);
         let error = command.error.clone().unwrap_or_else(|| "it failed".into());
         let number = index + 1;
         let point = self.session().resume_point_of(&task.id);
@@ -148,7 +153,7 @@ impl Run<'_> {
             ResumeAction::Skip => Ok(Some(CommandEnd::Skip("passed by after it failed".into()))),
             ResumeAction::Choose if !unknown => {
                 // The run that saw it fail ended before it could say so of the task.
-                Ok(Some(CommandEnd::Failed { error, class: ErrorClass::Unknown }))
+                Ok(Some(CommandEnd::Failed { error, class }))
             }
             ResumeAction::Choose => {
                 let task_id = task.id.clone();

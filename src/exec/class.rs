@@ -1,6 +1,5 @@
 //! What kind of failure it was, by how the command ended.
 
-use super::Finish;
 use crate::model::AttemptOutcome;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +46,8 @@ impl ErrorClass {
 }
 
 /// The exit codes are the shell's: 126 could not run it, 127 did not find it, 128 + n died of n.
-pub fn classify(finish: &Finish) -> ErrorClass {
-    match (finish.outcome, finish.exit_code) {
+pub fn classify(outcome: AttemptOutcome, exit_code: Option<i32>) -> ErrorClass {
+    match (outcome, exit_code) {
         (AttemptOutcome::TimedOut, _) => ErrorClass::Timeout,
         (AttemptOutcome::Signaled, _) | (_, Some(137 | 143)) => ErrorClass::Killed,
         (_, Some(127)) => ErrorClass::CommandNotFound,

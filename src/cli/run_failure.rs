@@ -57,6 +57,9 @@ impl From<RunError> for Failure {
             }
             RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => {
                 failure.file = Some(path);
+                failure.hints.push(
+                    "name a plan file; `provision schema plan` says what one looks like".into(),
+                );
             }
             RunError::NotAPlan { path, .. } => {
                 failure.file = Some(path);

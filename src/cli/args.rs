@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::model::{SessionId, TaskId};
+use crate::{
+    engine::ResumeAt,
+    model::{IdError, SessionId, TaskId},
+};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -52,6 +55,7 @@ impl Command {
             Self::Status { .. } => "status",
             Self::History(_) => "history",
             Self::Schema { .. } => "schema",
+            Self::Recover(_) => "recover",
             Self::Script { .. } => "script",
         }
     }
@@ -113,6 +117,8 @@ pub(super) enum Command {
     },
     /// Show what happened in a session, event by event
     History(HistoryArgs),
+    /// Make a damaged record usable again, and say what may be lost
+    Recover(RecoverArgs),
     /// Print the JSON Schema of a file that provision writes
     Schema { of: SchemaOf },
     /// Record a session from a written list of events
@@ -166,6 +172,38 @@ pub(super) struct HistoryArgs {
     /// Check every line, and that the session document follows from them
     #[arg(long)]
     pub verify: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RecoverArgs {
+    /// A session id, the beginning of one, or `latest`
+    pub session: String,
+    /// 1 from the backup, 2 from the journal and the attempts, 3 by hand [default: the best]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub level: Option<u8>,
+    /// Do it without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Where to go on at level 3: a task, and which of its commands, 0 for the first
+    #[arg(long, value_name = "TASK[:N]")]
+    pub resume_at: Option<Place>,
+}
+
+/// A planned command, as it is typed.
+#[derive(Clone, Debug)]
+pub(super) struct Place(pub ResumeAt);
+
+impl std::str::FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbered = text
+            .rsplit_once(':')
+            .and_then(|(task, index)| Some((task, index.parse::<usize>().ok()?)));
+        let (task, command_index) = numbered.unwrap_or((text, 0));
+        let task_id = task.parse().map_err(|error: IdError| error.to_string())?;
+        Ok(Self(ResumeAt { task_id, command_index }))
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

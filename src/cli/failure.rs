@@ -14,6 +14,9 @@ use crate::{
     store::StoreError,
 };
 
+/// How many differences of two documents are named.
+const MOST: usize = 8;
+
 /// The exit codes of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -168,6 +171,12 @@ impl From<StoreError> for Failure {
         {
             failure.causes.insert(0, format!("the file is `{}`", path.display()));
         }
+        if let StoreError::Edited { differences, .. } = &error {
+            failure.causes.extend(differences.iter().take(MOST).map(ToString::to_string));
+            if let Some(more @ 1..) = differences.len().checked_sub(MOST) {
+                failure.causes.push(format!("… and {}", crate::face::plural(more, "other field")));
+            }
+        }
         failure.hints.extend(hint_for(&error));
         failure
     }
@@ -197,6 +206,7 @@ fn kind_of(error: &StoreError) -> Kind {
         StoreError::Locked { .. } | StoreError::Busy { .. } => Kind::Locked,
         StoreError::Document { .. }
         | StoreError::Journal { .. }
+        | StoreError::Edited { .. }
         | StoreError::Plan { .. }
         | StoreError::Newer { .. } => Kind::Damaged,
         StoreError::Illegal { .. } => Kind::Internal,
@@ -227,12 +237,16 @@ fn hint_for(error: &StoreError) -> Option<String> {
             format!("nothing was changed or run; `provision status {id}` shows how far it came")
         }
         StoreError::Journal { id, .. } => {
-            format!("nothing was changed; `provision history {id} --verify` checks every line")
+            format!(
+                "nothing was changed; `provision recover {id}` says what can be saved, \
+                 `provision history {id} --verify` checks every line"
+            )
         }
         StoreError::Document { id, .. } => {
-            format!(
-                "nothing was changed; the document before it is kept as records/{id}/state.bak.json"
-            )
+            format!("nothing was changed; `provision recover {id}` says what can be saved")
+        }
+        StoreError::Edited { id, .. } => {
+            format!("nothing was changed; `provision recover {id}` goes back to what was recorded")
         }
         StoreError::Newer { .. } => "nothing was changed; update provision to use it".into(),
         StoreError::Home { path, problem } => home_hint(path, *problem),

@@ -1,12 +1,14 @@
 //! The command line: what was typed, what it means, and which part of the program does it.
 
 mod args;
+mod ask;
 mod failure;
 mod history;
 mod logs;
 mod output;
 mod overview;
 mod pause;
+mod recover;
 mod run;
 mod run_failure;
 mod schema;
@@ -57,6 +59,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::Logs { session, task, raw }) => {
             logs::run(settings, &session, task.as_ref(), raw)
         }
+        Some(Command::Recover(args)) => return recover::run(settings, &args),
         None => overview::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),
         Some(Command::Status { session }) => status::run(settings, &session),

@@ -8,7 +8,7 @@ use super::{
     tell::Told,
 };
 use crate::{
-    exec::{Attempt, COOKIE, Finish, Spec, Standing, Word, WordReader, read_next},
+    exec::{Attempt, COOKIE, Finish, Order, Spec, Standing, Word, WordReader, read_next},
     model::{InFlight, PlanCommand, PlanTask},
 };
 
@@ -37,7 +37,7 @@ pub(super) enum AttemptEnd {
 struct Awaited<'t> {
     task: &'t PlanTask,
     attempt: Attempt,
-    cookie: String,
+    order: Order,
     /// How much of its output was shown.
     shown: u64,
     /// Up to which level of stopping its supervisor was signalled.
@@ -65,7 +65,12 @@ impl Run<'_> {
         let mut awaited = Awaited {
             task,
             attempt,
-            cookie: open.cookie.clone(),
+            order: Order {
+                plan: self.digest.clone(),
+                task_ids: open.task_ids.clone(),
+                command_index: open.command_index,
+                cookie: open.cookie.clone(),
+            },
             shown: 0,
             signalled: 0,
             named: Vec::new(),
@@ -240,11 +245,12 @@ impl Run<'_> {
     fn spec(&self, awaited: &Awaited<'_>, command: &PlanCommand) -> Spec {
         let environment = &self.around.environment;
         let literal = command.env.iter().map(|(name, value)| (name.clone(), value.clone()));
-        let cookie = [(COOKIE.to_owned(), awaited.cookie.clone())];
+        let cookie = [(COOKIE.to_owned(), awaited.order.cookie.clone())];
         let given = self.data.variables().chain(literal).chain(cookie);
         let place = command.working_dir.as_deref().map(|place| environment.expand(place));
         Spec {
             directory: awaited.attempt.directory().into(),
+            order: awaited.order.clone(),
             command: command.command.clone(),
             environment: environment.variables(&self.path_of(awaited.task), given),
             working_dir: place.unwrap_or_else(|| environment.home().into()),

@@ -84,7 +84,7 @@ impl Run<'_> {
                 AttemptEnd::Finished { finish, recovered } => (finish, recovered),
             };
             let last = if finish.bytes > 0 { self.last_line_of(&open)? } else { None };
-            let error = describe(&finish, command, last.as_deref());
+            let error = describe(&finish, Some(command), last.as_deref());
             let stopped_by_person = self.stop.interrupts >= 2;
             // Nothing is started beside what could not be ended.
             let survivors = finish.outcome == AttemptOutcome::TimedOut && finish.descendants > 0;
@@ -307,11 +307,18 @@ impl Run<'_> {
 }
 
 /// What went wrong, in a few words; `None` if nothing did.
-fn describe(finish: &Finish, command: &PlanCommand, last: Option<&str>) -> Option<String> {
+pub(super) fn describe(
+    finish: &Finish,
+    command: Option<&PlanCommand>,
+    last: Option<&str>,
+) -> Option<String> {
     let how = match (finish.outcome, finish.exit_code, finish.signal) {
         (AttemptOutcome::Exited, Some(0), _) => return None,
         (AttemptOutcome::TimedOut, ..) => {
-            format!("timed out after {} s", command.timeout_seconds.unwrap_or_default())
+            match command.and_then(|command| command.timeout_seconds) {
+                Some(seconds) => format!("timed out after {seconds} s"),
+                None => "timed out".into(),
+            }
         }
         (AttemptOutcome::NotStarted, ..) => {
             let problem = finish.problem.as_deref().unwrap_or("for an unknown reason");

@@ -6,9 +6,11 @@ mod commands;
 mod data;
 mod ending;
 mod error;
+mod lost_attempts;
 mod machine;
 mod pause;
 mod probes;
+mod recover;
 mod run;
 mod script;
 mod sessions;
@@ -17,7 +19,7 @@ mod tasks;
 mod tell;
 
 pub use crate::{
-    flow::{Context, State},
+    flow::{Context, State, count},
     store::{Listing, SessionSummary},
 };
 pub use clock::Clock;
@@ -26,6 +28,9 @@ pub use ending::Ended;
 pub use error::{Missing, RunError};
 pub use machine::machine;
 pub use pause::{PauseAnswer, ask_to_pause};
+pub use recover::{
+    BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, prospect, recover, recover_by_hand,
+};
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
 pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, resume};

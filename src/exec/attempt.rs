@@ -80,6 +80,16 @@ impl Attempt {
         Ok(if names.is_empty() { Standing::Lost } else { Standing::Orphaned(names) })
     }
 
+    /// Who claimed it, if anyone did.
+    pub fn claim(&self) -> Result<Option<Claim>, DiskError> {
+        Ok(Claim::read(&self.fs, &self.directory)?.map(|(claim, _)| claim))
+    }
+
+    /// How it ended, if that was written down.
+    pub fn result(&self) -> Result<Option<Finish>, DiskError> {
+        finish::read(&self.fs, &self.directory.join(RESULT))
+    }
+
     /// Whether a supervisor holds it now.
     pub fn is_claimed(&self) -> Result<bool, DiskError> {
         match Claim::read(&self.fs, &self.directory)? {

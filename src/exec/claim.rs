@@ -9,7 +9,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::finish::Room;
-use crate::disk::{DiskError, File, Fs};
+use crate::{
+    disk::{DiskError, File, Fs},
+    model::{Digest, TaskId},
+};
 
 pub(super) const CLAIM: &str = "claim";
 pub(super) const ALIVE: &str = "alive";
@@ -26,6 +29,19 @@ pub struct Claim {
     pub pgid: u32,
     pub start_time: u64,
     pub boot_id: String,
+    /// What it runs, for one who has lost the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+}
+
+/// Which command an attempt is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The plan it belongs to.
+    pub plan: Digest,
+    pub task_ids: Vec<TaskId>,
+    pub command_index: usize,
+    pub cookie: String,
 }
 
 /// A claim that is ours. Everything the attempt needs on the disk is there.
@@ -39,7 +55,7 @@ pub(super) struct Claimed {
 }
 
 impl Claim {
-    fn ours(boot_id: &str, start_time: u64) -> Self {
+    fn ours(boot_id: &str, start_time: u64, order: Order) -> Self {
         let pid = std::process::id();
         Self {
             pid,
@@ -48,6 +64,7 @@ impl Claim {
             pgid: pid,
             start_time,
             boot_id: boot_id.into(),
+            order: Some(order),
         }
     }
 
@@ -72,8 +89,9 @@ impl Claimed {
         directory: &Path,
         boot_id: &str,
         started: u64,
+        order: Order,
     ) -> Result<Option<Self>, DiskError> {
-        let claim = Claim::ours(boot_id, started);
+        let claim = Claim::ours(boot_id, started, order);
         let own = |name: &str| directory.join(format!("{name}.{}.tmp", claim.pid));
         let room = Room::take(fs, &own(RESULT))?;
         let alive = locked(fs, &own(ALIVE))?;

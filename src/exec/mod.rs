@@ -17,7 +17,7 @@ mod spec;
 mod supervisor;
 
 pub use attempt::{Attempt, Standing};
-pub use claim::Claim;
+pub use claim::{Claim, Order};
 pub use class::{ErrorClass, classify};
 pub use environment::{COOKIE, Environment};
 pub use finish::Finish;

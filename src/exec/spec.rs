@@ -8,6 +8,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::Order;
+
 /// The most a spec may have: an environment larger than this could not be given to a program.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
@@ -16,6 +18,8 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 pub struct Spec {
     /// The attempt's directory.
     pub directory: PathBuf,
+    /// Which command of which plan it is.
+    pub order: Order,
     pub command: String,
     /// The whole environment of the command.
     pub environment: Vec<(String, String)>,

@@ -64,7 +64,8 @@ pub fn supervise() -> ExitCode {
     let started = os::started(std::process::id()).unwrap_or(0);
     // An order that ends before its end was given by one who died: it does not count.
     let Ok(spec) = Spec::receive(&mut runner) else { return ExitCode::FAILURE };
-    let claimed = match Claimed::take(&fs, &spec.directory, &spec.boot_id, started) {
+    let order = spec.order.clone();
+    let claimed = match Claimed::take(&fs, &spec.directory, &spec.boot_id, started, order) {
         Ok(Some(claimed)) => claimed,
         Ok(None) => {
             tell(&mut runner, &Word::ClaimedByAnother);

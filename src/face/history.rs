@@ -31,6 +31,9 @@ fn about(kind: &EventKind) -> String {
         EventKind::SessionCompleted { outcome } => {
             outcome.as_ref().map(|outcome| outcome.summary.clone()).unwrap_or_default()
         }
+        EventKind::SessionRecovered { level, done, lost } => {
+            format!("level {level}: {done} {lost}")
+        }
         EventKind::SessionRevised(revised) => {
             format!("back to {}: {}", revised.phase_revisited, revised.reason)
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// `1 session`, `2 sessions`.
 pub fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    crate::engine::count(count as u64, noun)
 }
 
 /// Text from a record or a command, made safe to show: control characters, escape sequences and

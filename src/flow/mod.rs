@@ -9,5 +9,6 @@ pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use plan_check::{Problem, plan_problems};
 pub use walk::{completed, passed, walk_to_execution};
 pub use work::{
-    has_begun, is_indeterminate, judge, last_line, missing_dependency, version_in, waiting_for,
+    count, has_begun, is_indeterminate, judge, last_line, missing_dependency, version_in,
+    waiting_for,
 };

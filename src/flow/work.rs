@@ -69,6 +69,11 @@ pub fn version_in(output: &str) -> Option<String> {
     Some(found.map_or_else(|| line.chars().take(100).collect(), |found| found.as_str().to_owned()))
 }
 
+/// `1 line`, `2 lines`.
+pub fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// The most characters of a line that are worth repeating.
 const LONGEST_SUMMARY: usize = 300;
 

@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 use super::{
     Checkpoint, Choice, DeferredVerification, Document, Event, EventKind, Expansion, Extra,
     Lifecycle, Meta, Phase, PhaseArtifact, PhaseEntry, PhaseState, PhaseTiming, PlanRecord,
-    ProfileChoice, ResumeAction, Revision, Seconds, SessionCreated, SessionRevised, SessionStatus,
-    TaskRecord, TaskStatus, Timestamp, UserOverride, VERSION, Violation, WorkflowStructure, work,
+    ProfileChoice, Recovery, ResumeAction, Revision, Seconds, SessionCreated, SessionRevised,
+    SessionStatus, TaskRecord, TaskStatus, Timestamp, UserOverride, VERSION, Violation,
+    WorkflowStructure, work,
 };
 
 impl Document {
@@ -29,6 +30,7 @@ impl Document {
                 status: SessionStatus::InProgress,
                 version: VERSION.into(),
                 machine: created.machine.clone(),
+                imported_from: None,
                 revision: None,
                 chain: None,
                 journal_offset: None,
@@ -61,11 +63,22 @@ impl Document {
             user_overrides: Vec::new(),
             deferred_verifications: Vec::new(),
             revision_history: Vec::new(),
+            recoveries: Vec::new(),
             resume_points: Vec::new(),
             extra: Extra::new(),
         };
         document.start_phase(Phase::SessionCheck, at);
         document
+    }
+
+    /// A document that lived without a journal, as a record of the present format has it.
+    #[must_use]
+    pub fn migrated(&self) -> Self {
+        let mut document = self.clone();
+        if document.meta.version != VERSION {
+            document.meta.imported_from.get_or_insert(self.meta.version.clone());
+        }
+        Self::imported(&document)
     }
 
     /// A document that lived without a journal, taken over as it is.
@@ -117,6 +130,13 @@ impl Document {
             }
             EventKind::SessionAbandoned {} => self.lifecycle_mut().abandoned = true,
             EventKind::SessionRevised(revised) => self.revise(revised, at),
+            EventKind::SessionRecovered { level, done, lost } => self.recoveries.push(Recovery {
+                timestamp: at.clone(),
+                level: *level,
+                done: done.clone(),
+                lost: lost.clone(),
+                extra: Extra::new(),
+            }),
             EventKind::ErrorRecorded { error } => self.note_error(error, at),
             EventKind::PhaseCompleted { phase, evidence, outputs, commands_executed } => {
                 let artifact = PhaseArtifact {

@@ -64,6 +64,9 @@ pub struct Document {
     pub deferred_verifications: Vec<DeferredVerification>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revision_history: Vec<Revision>,
+    /// How often the record had to be made again from what was left of it, and what that cost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recoveries: Vec<Recovery>,
     /// Every unsettled task that has been touched, in plan order, and the first unsettled one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resume_points: Vec<ResumePoint>,
@@ -81,6 +84,9 @@ pub struct Meta {
     #[serde(default = "first_version")]
     pub version: String,
     pub machine: Machine,
+    /// The version of the format it had before a journal was begun for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<String>,
     /// The sequence number of the last journal line this document has taken in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<u64>,
@@ -193,6 +199,17 @@ pub struct Choice {
     pub answer: String,
     pub value: String,
     pub timestamp: Timestamp,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A damaged record that was made again from what was left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recovery {
+    pub timestamp: Timestamp,
+    pub level: u8,
+    pub done: String,
+    pub lost: String,
     #[serde(flatten)]
     pub extra: Extra,
 }

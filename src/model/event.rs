@@ -63,6 +63,12 @@ pub enum EventKind {
     SessionAbandoned {},
     /// An earlier answer was changed; what follows from it starts again.
     SessionRevised(SessionRevised),
+    /// The record was damaged; this is what was made of what was left.
+    SessionRecovered {
+        level: u8,
+        done: String,
+        lost: String,
+    },
     ErrorRecorded {
         error: String,
     },
@@ -347,6 +353,7 @@ impl EventKind {
             Self::SessionCompleted { .. } => "session_completed",
             Self::SessionAbandoned {} => "session_abandoned",
             Self::SessionRevised(_) => "session_revised",
+            Self::SessionRecovered { .. } => "session_recovered",
             Self::ErrorRecorded { .. } => "error_recorded",
             Self::PhaseCompleted { .. } => "phase_completed",
             Self::PhaseReopened { .. } => "phase_reopened",

@@ -5,10 +5,12 @@
 //! through [`Session::apply`], so replaying a journal always gives the document it belongs to.
 
 mod change;
+mod difference;
 mod document;
 mod event;
 mod gate;
 mod id;
+mod legacy;
 mod lifecycle;
 mod phase;
 mod plan;
@@ -22,9 +24,10 @@ mod timestamp;
 mod undo;
 mod work;
 
+pub use difference::{Difference, differences};
 pub use document::{
-    Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, SessionStatus,
-    VERSION,
+    Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, Recovery,
+    SessionStatus, VERSION,
 };
 pub use event::{
     CommandFinished, CommandSkipped, CommandStarted, CommandVerdict, Event, EventKind,
@@ -35,6 +38,7 @@ pub use gate::{
     Revision, Severity, UserOverride, Violation,
 };
 pub use id::{Agent, Digest, IdError, SessionId, TaskId};
+pub use legacy::{Adaptation, LocalTime, is_legacy, modernize};
 pub use lifecycle::{
     Lifecycle, PauseReason, PhaseArtifact, PhaseTiming, Seconds, WorkflowStructure,
 };

@@ -91,6 +91,7 @@ impl Document {
             EventKind::SessionPaused { .. }
             | EventKind::SessionResumed {}
             | EventKind::SessionAbandoned {}
+            | EventKind::SessionRecovered { .. }
             | EventKind::ErrorRecorded { .. }
             | EventKind::GatesEvaluated { .. }
             | EventKind::ViolationRecorded { .. }
@@ -165,6 +166,7 @@ impl Document {
             | EventKind::OverrideRecorded { .. }
             | EventKind::ViolationRecorded { .. }
             | EventKind::GatesEvaluated { .. }
+            | EventKind::SessionRecovered { .. }
             | EventKind::ErrorRecorded { .. }
             | EventKind::TaskReviewed { .. } => {
                 matches!(status, InProgress | Paused | Failed | Completed)

@@ -9,6 +9,11 @@ use super::{Document, EventKind, Plan};
 pub fn session_schema() -> Value {
     let mut schema = generator().into_root_schema_for::<Document>().to_value();
     plain_numbers(&mut schema);
+    // Put there by whoever prints the document, and taken off by whoever reads it.
+    schema["properties"]["checksum"] = json!({
+        "type": "string",
+        "description": "The SHA-256 of every byte of the document before this key, as it was written.",
+    });
     schema
 }
 

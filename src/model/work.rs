@@ -136,6 +136,18 @@ impl Document {
         self.set_resume_point(task_id, index, action, context);
     }
 
+    /// Says that what attempts wrote has been moved: what was in `attempts/` is in `place` now.
+    pub fn relocate_logs(&mut self, place: &str) {
+        for task in self.tasks.values_mut() {
+            for command in Arc::make_mut(task).commands.iter_mut().flatten() {
+                let seq = command.log.as_deref().and_then(|log| log.strip_prefix("attempts/"));
+                if let Some(seq) = seq {
+                    command.log = Some(format!("{place}{seq}"));
+                }
+            }
+        }
+    }
+
     /// The record of a task that the rules have found in the plan.
     pub(super) fn task_mut(&mut self, task_id: &TaskId) -> &mut TaskRecord {
         let task = self

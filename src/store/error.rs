@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::LineError;
 use crate::{
     disk::{DiskError, LockError},
-    model::{Digest, Illegal, SessionId},
+    model::{Difference, Digest, Illegal, SessionId},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,8 @@ pub enum StoreError {
     Document { id: SessionId, path: PathBuf, source: DocumentError },
     #[error("the journal of session {id} is damaged")]
     Journal { id: SessionId, path: PathBuf, source: JournalError },
+    #[error("the document of session {id} does not say what was recorded: one of them was edited")]
+    Edited { id: SessionId, path: PathBuf, differences: Vec<Difference> },
     #[error("the document of session {id} was written by a newer version ({version})")]
     Newer { id: SessionId, path: PathBuf, version: String },
 
@@ -55,10 +57,33 @@ pub enum DocumentError {
     Symlink,
     #[error("it is not UTF-8: byte {0} belongs to no character")]
     NotUtf8(usize),
-    #[error("it is not a session document: {0}")]
-    NotADocument(#[source] serde_json::Error),
+    #[error("it is not JSON: {0}")]
+    NotJson(#[source] serde_json::Error),
+    #[error("{}{}", at(.place), in_words(.error))]
+    Field { place: String, error: serde_json::Error },
     #[error("it says it belongs to session {0}")]
     OtherSession(SessionId),
+}
+
+/// The place of a field, where it is not the document as a whole.
+fn at(place: &str) -> String {
+    match place {
+        "." => "it is not a session document: ".into(),
+        place => format!("{place}: "),
+    }
+}
+
+/// What serde says of a value, in the words of someone who does not write Rust.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let words = [
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected usize", "expected a whole number, 0 or more"),
+        ("expected u32", "expected a whole number, 0 or more"),
+        ("expected struct Document", "expected an object"),
+        ("unknown variant", "unknown word"),
+    ];
+    words.iter().fold(text, |text, (rust, plain)| text.replace(rust, plain))
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -75,8 +100,6 @@ pub enum JournalError {
     Short { line: u64, revision: u64 },
     #[error("line {line} is not the one the document was made from")]
     OtherLine { line: u64 },
-    #[error("it does not lead to what the document says at revision {revision}: one was edited")]
-    OtherDocument { revision: u64 },
     #[error("it is a symbolic link; a journal must be a file of its own")]
     Symlink,
 }
@@ -110,7 +133,11 @@ impl StoreError {
     pub fn is_damage(&self) -> bool {
         matches!(
             self,
-            Self::Document { .. } | Self::Journal { .. } | Self::Newer { .. } | Self::Plan { .. }
+            Self::Document { .. }
+                | Self::Journal { .. }
+                | Self::Edited { .. }
+                | Self::Newer { .. }
+                | Self::Plan { .. }
         )
     }
 
@@ -120,6 +147,7 @@ impl StoreError {
             Self::Empty(path)
             | Self::Document { path, .. }
             | Self::Journal { path, .. }
+            | Self::Edited { path, .. }
             | Self::Newer { path, .. }
             | Self::Plan { path, .. }
             | Self::Home { path, .. } => Some(path),
@@ -143,6 +171,7 @@ impl StoreError {
             | Self::Locked { id, .. }
             | Self::Document { id, .. }
             | Self::Journal { id, .. }
+            | Self::Edited { id, .. }
             | Self::Newer { id, .. }
             | Self::Plan { id, .. }
             | Self::Illegal { id, .. } => Some(id),

@@ -77,9 +77,13 @@ impl Home {
         self.artifacts(id).join("plan.json")
     }
 
+    pub fn attempts(&self, id: &SessionId) -> PathBuf {
+        self.record(id).join("attempts")
+    }
+
     /// What is known of the attempt that the event number `seq` began.
     pub fn attempt(&self, id: &SessionId, seq: u64) -> PathBuf {
-        self.record(id).join("attempts").join(seq.to_string())
+        self.attempts(id).join(seq.to_string())
     }
 
     /// Requests from other processes to the one who holds the session.

@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Shelf, Store, StoreError, snapshot};
+use super::{Shelf, Store, StoreError, document};
 use crate::{
     disk::EntryKind,
     model::{Document, Phase, SessionId, SessionStatus, TaskStatus, Timestamp},
@@ -157,7 +157,7 @@ impl Store {
     /// The summary from the document alone; `None` where the whole record must be read.
     fn glance(&self, id: &SessionId, shelf: Shelf) -> Result<Option<SessionSummary>, StoreError> {
         let path = self.home.document(shelf, id);
-        let bytes = match snapshot::read_bytes(&self.fs, id, &path) {
+        let bytes = match document::read_bytes(&self.fs, id, &path) {
             Err(StoreError::Disk(error)) if error.not_found() => return Ok(None),
             bytes => bytes?,
         };
@@ -165,7 +165,7 @@ impl Store {
         let journal = self.fs.stat(&self.home.journal(id))?.map(|stat| stat.len);
         let current = journal == glance.meta.journal_offset
             && glance.meta.id == *id
-            && !snapshot::is_newer(&glance.meta.version);
+            && document::is_sealed(&bytes);
         Ok(current.then(|| glance.summary(path)))
     }
 }
@@ -202,8 +202,6 @@ struct GlanceMeta {
     status: SessionStatus,
     created_at: Timestamp,
     updated_at: Timestamp,
-    #[serde(default)]
-    version: String,
     journal_offset: Option<u64>,
 }
 

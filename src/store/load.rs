@@ -6,11 +6,14 @@
 use std::path::PathBuf;
 
 use super::{
-    Position, Scan, Shelf, Store, StoreError, Tail, error::JournalError, line, scan, snapshot,
+    Position, Scan, Shelf, Store, StoreError, Tail,
+    document::{self, Reading, Trust},
+    error::JournalError,
+    line, scan,
 };
 use crate::{
     disk::File,
-    model::{Document, Event, Illegal, Session, SessionId},
+    model::{Adaptation, Event, Illegal, Session, SessionId, differences},
 };
 
 /// The most bytes of a journal that are read at once: some three million events.
@@ -47,6 +50,10 @@ pub enum Note {
     BadTail { line: u64, why: String },
     #[error("the document is missing; the session was read from its journal")]
     NoDocument,
+    #[error("legacy session format, limited resumption context (version {version})")]
+    Legacy { version: String, adapted: Vec<Adaptation> },
+    #[error("legacy session format, limited resumption context (taken over from version {0})")]
+    TakenOver(String),
     #[error("there is another copy of the document: `{}`", .0.display())]
     Copy(PathBuf),
 }
@@ -54,7 +61,7 @@ pub enum Note {
 /// One copy of a document and what came of reading it.
 struct Found {
     shelf: Shelf,
-    document: Result<Document, StoreError>,
+    reading: Result<Reading, StoreError>,
 }
 
 impl Store {
@@ -71,7 +78,7 @@ impl Store {
         let Some((chosen, copies)) = choose(found)? else {
             return self.load_without_document(id, journal);
         };
-        let mut loaded = self.apply_journal(id, chosen.shelf, chosen.document?, journal)?;
+        let mut loaded = self.apply_journal(id, chosen.shelf, chosen.reading?, journal)?;
         // While someone is writing, the document was seen on its way from shelf to shelf.
         if !copies.is_empty() && !self.is_locked(id)? {
             for copy in copies.iter().map(|shelf| self.home.document(*shelf, id)) {
@@ -134,7 +141,11 @@ impl Store {
         let known = usize::try_from(revision).unwrap_or(usize::MAX).min(scan.events.len());
         match self.replay(id, None, &scan.events[..known])? {
             Some(replayed) if replayed != loaded.session => {
-                Err(self.damaged(id, JournalError::OtherDocument { revision }))
+                let value = |session: &Session| serde_json::to_value(session.document());
+                let (expected, found) = (value(&replayed), value(&loaded.session));
+                let differences =
+                    differences(&expected.unwrap_or_default(), &found.unwrap_or_default());
+                Err(StoreError::Edited { id: id.clone(), path: loaded.path.clone(), differences })
             }
             _ => Ok(()),
         }
@@ -144,10 +155,10 @@ impl Store {
         let mut found = Vec::new();
         for shelf in Shelf::ALL {
             let path = self.home.document(shelf, id);
-            match snapshot::read(&self.fs, id, &path) {
+            match document::read(&self.fs, id, &path) {
                 Err(StoreError::Disk(error)) if error.not_found() => {}
                 Err(StoreError::Disk(error)) => return Err(error.into()),
-                document => found.push(Found { shelf, document }),
+                reading => found.push(Found { shelf, reading }),
             }
         }
         Ok(found)
@@ -183,9 +194,10 @@ impl Store {
         &self,
         id: &SessionId,
         shelf: Shelf,
-        document: Document,
+        reading: Reading,
         journal: Option<File>,
     ) -> Result<Loaded, StoreError> {
+        let Reading { document, trust } = reading;
         let revision = document.meta.revision.unwrap_or(0);
         let mut loaded = Loaded {
             session: Session::from_snapshot(document),
@@ -198,6 +210,10 @@ impl Store {
             bad_tail: false,
         };
         let Some(journal) = journal else {
+            if let Trust::Legacy(adapted) = trust {
+                let version = loaded.session.meta.version.clone();
+                loaded.notes.push(Note::Legacy { version, adapted });
+            }
             return match revision {
                 0 => Ok(loaded),
                 _ => Err(self.damaged(id, JournalError::Missing(revision))),
@@ -212,6 +228,11 @@ impl Store {
             loaded.journal = Some(scanned.end);
         }
         loaded.judge_tail(scanned.tail);
+        let before = loaded.session.meta.imported_from.clone();
+        loaded.notes.extend(before.map(Note::TakenOver));
+        if matches!(trust, Trust::Unsealed) && revision > 0 {
+            self.check_against(id, &loaded, self.journal(id)?.as_ref())?;
+        }
         Ok(loaded)
     }
 
@@ -250,14 +271,18 @@ impl Store {
         journal: &File,
         start: Position,
     ) -> Result<Scan, StoreError> {
-        let found = journal.stat()?.len.saturating_sub(start.offset);
-        if found > LARGEST_JOURNAL {
-            let limit = LARGEST_JOURNAL;
-            return Err(self.damaged(id, JournalError::TooLarge { found, limit }));
-        }
+        self.check_length(id, journal.stat()?.len.saturating_sub(start.offset))?;
         let bytes = journal.read_from(start.offset)?;
         scan(&bytes, start)
             .map_err(|(line, source)| self.damaged(id, JournalError::Line { line, source }))
+    }
+
+    pub(super) fn check_length(&self, id: &SessionId, found: u64) -> Result<(), StoreError> {
+        let limit = LARGEST_JOURNAL;
+        if found > limit {
+            return Err(self.damaged(id, JournalError::TooLarge { found, limit }));
+        }
+        Ok(())
     }
 
     fn replay(
@@ -317,16 +342,16 @@ impl Loaded {
 /// others, readable or not, are copies. An error if none can be read.
 fn choose(mut found: Vec<Found>) -> Result<Option<(Found, Vec<Shelf>)>, StoreError> {
     let rank = |found: &Found| {
-        found.document.as_ref().ok().map(|document| {
+        found.reading.as_ref().ok().map(|Reading { document, .. }| {
             (document.meta.revision, found.shelf == Shelf::of(document.meta.status))
         })
     };
     let best = (0..found.len()).max_by_key(|&at| rank(&found[at]));
     let Some(best) = best else { return Ok(None) };
     // A newer program's copy outranks whatever this one can read.
-    let newer = |found: &Found| matches!(found.document, Err(StoreError::Newer { .. }));
+    let newer = |found: &Found| matches!(found.reading, Err(StoreError::Newer { .. }));
     if let Some(at) = found.iter().position(newer) {
-        return found.swap_remove(at).document.map(|_| None);
+        return found.swap_remove(at).reading.map(|_| None);
     }
     let chosen = found.remove(best);
     Ok(Some((chosen, found.into_iter().map(|other| other.shelf).collect())))

@@ -3,6 +3,7 @@
 //! The journal is the truth and the document its snapshot. An event is acknowledged when its
 //! journal line is synced; from then on neither a crash nor a power cut can lose it.
 
+mod document;
 mod error;
 mod inbox;
 mod journal;
@@ -12,9 +13,11 @@ mod list;
 mod load;
 mod plan;
 mod recorder;
+mod rescue;
 mod runner;
 mod scan;
 mod snapshot;
+mod survey;
 
 use std::time::Duration;
 
@@ -26,8 +29,10 @@ pub use list::{Listing, SessionSummary, TaskCounts, Unreadable};
 pub use load::{Loaded, Note};
 pub use plan::LARGEST_PLAN;
 pub use recorder::{Pen, Recorder};
+pub use rescue::{LostAttempt, Rewrite, Salvor};
 pub use runner::RunnerLock;
 pub use scan::{Position, Scan, Tail, scan};
+pub use survey::{Damage, Rescue, Source, Survey, Way};
 
 use crate::{disk::Fs, model::Timestamp};
 

@@ -3,12 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Moment, Position, Shelf, Store, StoreError,
-    journal::Journal,
-    layout::create_if_absent,
-    load::Loaded,
-    scan,
-    snapshot::{self, Snapshots},
+    Moment, Position, Shelf, Store, StoreError, document, journal::Journal,
+    layout::create_if_absent, load::Loaded, scan, snapshot::Snapshots,
 };
 use crate::{
     disk::{self, Holder, Lock, LockError},
@@ -104,6 +100,16 @@ impl Store {
         create_if_absent(&self.fs, &self.home.record(id))?;
         self.fs.sync_dir(&self.home.records())?;
         let lock = self.lock(id, pen)?;
+        self.open_locked(id, lock, now)
+    }
+
+    /// As [`Store::open_record`], for one who has the lock.
+    pub(super) fn open_locked(
+        &self,
+        id: &SessionId,
+        lock: Lock,
+        now: &Moment,
+    ) -> Result<Recorder, StoreError> {
         // Nothing is built on a document that the journal does not lead to.
         let loaded = self.load_verified(id)?;
         self.put_copies_aside(id, &loaded)?;
@@ -128,7 +134,7 @@ impl Store {
         Ok(recorder)
     }
 
-    fn lock(&self, id: &SessionId, pen: &Pen) -> Result<Lock, StoreError> {
+    pub(super) fn lock(&self, id: &SessionId, pen: &Pen) -> Result<Lock, StoreError> {
         let directory = self.home.record(id);
         Lock::acquire(&self.fs, &directory, LOCK, &pen.holder, pen.patience).map_err(|source| {
             match source {
@@ -194,11 +200,14 @@ impl Store {
         loaded: &Loaded,
         now: &Moment,
     ) -> Result<Recorder, StoreError> {
-        let original = snapshot::read_bytes(&self.fs, id, &loaded.path)?;
+        let original = document::read_bytes(&self.fs, id, &loaded.path)?;
         let artifacts = self.home.artifacts(id);
         create_if_absent(&self.fs, &artifacts)?;
         disk::save(&self.fs, &artifacts.join("imported.json"), &original, None)?;
-        let document = Box::new(loaded.session.document().clone());
+        let mut document = Box::new(loaded.session.document().clone());
+        if document.meta.version != VERSION {
+            document.meta.imported_from = Some(document.meta.version.clone());
+        }
         let first = EventKind::SessionImported { format: VERSION.into(), document };
         Ok(self.begin(id, lock, first, now, loaded.shelf)?.0)
     }
@@ -220,7 +229,7 @@ impl Store {
         Ok(disk::save(&self.fs, &aside, &bytes, None)?)
     }
 
-    fn free_place_aside(
+    pub(super) fn free_place_aside(
         &self,
         id: &SessionId,
         name: &str,
@@ -318,6 +327,6 @@ impl Recorder {
 }
 
 /// Now, but not before what is recorded already: a clock that was set back must not reorder it.
-fn not_before(earliest: i64, now: &Timestamp) -> Timestamp {
+pub(super) fn not_before(earliest: i64, now: &Timestamp) -> Timestamp {
     Timestamp::clamped(now.millis().max(earliest))
 }

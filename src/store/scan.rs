@@ -98,3 +98,37 @@ fn begins_whole(bytes: &[u8], before: &Position) -> bool {
                 .is_ok()
     })
 }
+
+/// The good lines of a journal that may be damaged anywhere, up to the first that is not good.
+#[derive(Debug)]
+pub(super) struct Salvage {
+    pub events: Vec<Event>,
+    pub end: Position,
+    /// The first line that is not good, and why.
+    pub broken: Option<(u64, String)>,
+}
+
+/// Reads `bytes`, which stand in the journal from `start` on, as far as they can be verified.
+pub(super) fn salvage(bytes: &[u8], start: Position) -> Salvage {
+    let mut salvage = Salvage { events: Vec::new(), end: start, broken: None };
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let end = &salvage.end;
+        let number = end.seq.saturating_add(1);
+        let offset = end.offset.saturating_add(line.len() as u64);
+        let Some(whole) = line.strip_suffix(b"\n") else {
+            salvage.broken = Some((number, "it is cut off".into()));
+            break;
+        };
+        match line::decode(whole, number, end.chain.as_ref(), offset) {
+            Ok(event) => {
+                salvage.end = Position { seq: number, chain: Some(event.chain.clone()), offset };
+                salvage.events.push(event);
+            }
+            Err(error) => {
+                salvage.broken = Some((number, error.to_string()));
+                break;
+            }
+        }
+    }
+    salvage
+}

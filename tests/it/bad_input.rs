@@ -108,7 +108,7 @@ fn an_empty_document() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
       cause: it is empty
-    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
+    hint: nothing was changed; `provision recover prov-20260202-143052-a7b3` says what can be saved
     ");
 }
 
@@ -120,8 +120,8 @@ fn a_document_that_is_null() {
     --- stderr
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
-      cause: it is not a session document: invalid type: null, expected struct Document at line 1 column 4
-    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
+      cause: it is not a session document: invalid type: null, expected an object
+    hint: nothing was changed; `provision recover prov-20260202-143052-a7b3` says what can be saved
     ");
 }
 
@@ -136,7 +136,7 @@ fn a_document_that_is_not_utf_8() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
       cause: it is not UTF-8: byte 100 belongs to no character
-    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
+    hint: nothing was changed; `provision recover prov-20260202-143052-a7b3` says what can be saved
     ");
 }
 
@@ -152,7 +152,7 @@ fn a_document_of_two_hundred_megabytes() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/active/prov-20260202-143052-a7b3.json`
       cause: it is 209715200 bytes long; the most a document may have is 134217728
-    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
+    hint: nothing was changed; `provision recover prov-20260202-143052-a7b3` says what can be saved
     ");
 }
 
@@ -169,7 +169,7 @@ fn a_document_that_is_a_symbolic_link() {
     error: the document of session prov-20260202-143052-a7b3 is damaged
       cause: the file is `[HOME]/sessions/completed/prov-20260202-143052-a7b3.json`
       cause: it is a symbolic link; a document must be a file of its own
-    hint: nothing was changed; the document before it is kept as records/prov-20260202-143052-a7b3/state.bak.json
+    hint: nothing was changed; `provision recover prov-20260202-143052-a7b3` says what can be saved
     ");
 }
 

@@ -65,7 +65,11 @@ fn an_edited_document_is_found_out() {
     fs::write(&path, text).unwrap();
     let output = home.run(&["history", "--verify"]);
     assert_eq!(output.code, Some(6));
-    assert!(output.stderr.contains("one was edited"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("meta.outcome.summary is \"all of them\", and was recorded as"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod mending;
 mod plan_files;
 mod power_cuts;
 mod readers;
+mod recovery;
 mod replay;
 mod schemas;
 mod secrets;

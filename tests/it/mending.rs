@@ -170,7 +170,11 @@ fn nobody_goes_on_from_a_document_that_was_edited() {
         let before = fs::read(home.journal(ID)).unwrap();
         let output = home.play(walk_script());
         assert_eq!(output.code, Some(6), "{to}: {}", output.stdout);
-        assert!(output.stderr.contains("one was edited"), "{}", output.stderr);
+        assert!(
+            output.stderr.contains("does not say what was recorded: one of them was edited"),
+            "{}",
+            output.stderr
+        );
         assert_eq!(fs::read(home.journal(ID)).unwrap(), before);
     }
 }

@@ -8,7 +8,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use agentic_provision::exec::Spec;
+use agentic_provision::{
+    exec::{Order, Spec},
+    model::Digest,
+};
 use serde_json::json;
 
 use crate::harness::{Home, wait_until};
@@ -30,6 +33,12 @@ fn supervisor() -> (Child, UnixStream) {
 fn order(directory: &Path, command: &str) -> Vec<u8> {
     let spec = Spec {
         directory: directory.into(),
+        order: Order {
+            plan: Digest::of([0; 32]),
+            task_ids: vec!["one".parse().unwrap()],
+            command_index: 0,
+            cookie: "cookie".into(),
+        },
         command: command.into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         working_dir: directory.into(),

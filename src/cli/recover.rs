@@ -1,0 +1,160 @@
+//! `provision recover`
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::{
+    args::RecoverArgs,
+    ask,
+    failure::{Failure, Kind, causes},
+    output,
+    settings::Settings,
+};
+use crate::{
+    engine::{self, BY_HAND, Prospect, RecoverError, Recovered, ResumeAt},
+    face,
+    model::{ApprovedBy, SessionId},
+    store::Damage,
+};
+
+pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, Failure> {
+    let around = settings.surroundings()?;
+    let id = around.store.resolve(&args.session)?;
+    let level = args.level.or(args.resume_at.as_ref().map(|_| BY_HAND));
+    let Some(prospect) = engine::prospect(&around.store, &id, level)? else {
+        return whole(settings, &id);
+    };
+    if !settings.json {
+        output::talk(&face::prospect_text(&id, &prospect));
+    }
+    let recovered = if prospect.level == BY_HAND {
+        let Some((at, approved_by)) = place_by_hand(&id, args, &prospect)? else {
+            return Err(undecided(settings, &id, &prospect));
+        };
+        engine::recover_by_hand(&around, &id, &at, approved_by)?
+    } else {
+        if !(args.yes || ask::can_ask() && ask::confirm("Do it?")) {
+            return Err(undecided(settings, &id, &prospect));
+        }
+        match engine::recover(&around, &id, prospect.level)? {
+            Some(recovered) => recovered,
+            // Someone else did it meanwhile.
+            None => return whole(settings, &id),
+        }
+    };
+    show(settings, &id, &recovered)
+}
+
+fn whole(settings: &Settings, id: &SessionId) -> Result<ExitCode, Failure> {
+    if settings.json {
+        output::json_document(&json!({"session_id": id, "level": 0, "damage": []}))?;
+    } else {
+        output::data(&format!("{id}: nothing is wrong with its record\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the session is to go on, as a person says.
+fn place_by_hand(
+    id: &SessionId,
+    args: &RecoverArgs,
+    prospect: &Prospect,
+) -> Result<Option<(ResumeAt, ApprovedBy)>, Failure> {
+    if prospect.places.is_empty() {
+        return Err(RecoverError::NoPlan { id: id.clone() }.into());
+    }
+    let asked = || {
+        let text = ask::line("Resume at which of them (TASK or TASK:N; nothing leaves it)? ")?;
+        Some(text.parse().map_err(|why| Failure::new(Kind::Usage, why)))
+    };
+    let at: ResumeAt = match (&args.resume_at, ask::can_ask()) {
+        (Some(at), _) => at.0.clone(),
+        (None, false) => return Ok(None),
+        (None, true) => match asked() {
+            Some(at) => at.map(|super::args::Place(at)| at)?,
+            None => return Ok(None),
+        },
+    };
+    // What follows runs without another question: it is an approval of the plan that was listed.
+    if args.yes {
+        return Ok(Some((at, ApprovedBy::Unattended)));
+    }
+    let question = format!("Go on at {}:{} of this plan?", at.task_id, at.command_index);
+    let agreed = ask::can_ask() && ask::confirm(&question);
+    Ok(agreed.then_some((at, ApprovedBy::User)))
+}
+
+fn show(settings: &Settings, id: &SessionId, recovered: &Recovered) -> Result<ExitCode, Failure> {
+    let session = &recovered.session;
+    if settings.json {
+        let aside: Vec<_> = recovered.set_aside.iter().map(|path| path.to_string_lossy()).collect();
+        output::json_document(&json!({
+            "session_id": id,
+            "level": recovered.level,
+            "done": recovered.done,
+            "lost": recovered.lost,
+            "set_aside": aside,
+            "status": session.meta.status,
+            "resume_point": session.resume_point,
+        }))?;
+    } else {
+        output::data(&face::recovered_text(recovered))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn undecided(settings: &Settings, id: &SessionId, prospect: &Prospect) -> Failure {
+    let message = format!("the record of session {id} was not recovered: that is for you to say");
+    let mut failure = Failure::new(Kind::Undecided, message);
+    // A person has just read it.
+    if settings.json {
+        let damage = prospect.damage.iter();
+        let line = |damage: &Damage| format!("`{}`: {}", damage.path.display(), damage.why);
+        failure.causes.extend(damage.map(line));
+        failure.causes.extend([prospect.done.clone(), prospect.lost.clone()]);
+    }
+    failure.hints.push("nothing was changed".into());
+    failure.hints.push(match prospect.level {
+        BY_HAND => format!("provision recover {id} --level 3 --resume-at TASK[:N] --yes"),
+        level => format!("provision recover {id} --level {level} --yes"),
+    });
+    failure.session = Some(id.clone());
+    failure
+}
+
+impl From<RecoverError> for Failure {
+    fn from(error: RecoverError) -> Self {
+        let (kind, message) = match &error {
+            RecoverError::NoLevel { .. } | RecoverError::NoPlace { .. } => {
+                (Kind::Usage, error.to_string())
+            }
+            RecoverError::StillRunning { .. } => (Kind::Locked, error.to_string()),
+            RecoverError::NoPlan { .. } => (Kind::Damaged, error.to_string()),
+            RecoverError::Store(_) => (Kind::StoreUnusable, String::new()),
+        };
+        let mut failure = Self::new(kind, message);
+        failure.causes = causes(&error);
+        match error {
+            RecoverError::Store(error) => return error.into(),
+            RecoverError::NoLevel { id, why, .. } => {
+                failure.causes.push(why);
+                failure.hints.push(format!("`provision recover {id}` says what can be done"));
+                failure.session = Some(id);
+            }
+            RecoverError::StillRunning { id, .. } => {
+                failure.hints.push("wait until it has ended, or end it; then try again".into());
+                failure.session = Some(id);
+            }
+            RecoverError::NoPlan { id } => {
+                failure.hints.push("correct the document by hand, or apply its plan again".into());
+                failure.session = Some(id);
+            }
+            RecoverError::NoPlace { id, .. } => {
+                failure.hints.push(format!("`provision recover {id} --level 3` lists what it has"));
+                failure.session = Some(id);
+            }
+        }
+        failure
+    }
+}

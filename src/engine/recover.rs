@@ -1,0 +1,352 @@
+//! A damaged record made usable again: at which level, what that does, and what it may cost.
+
+use std::path::PathBuf;
+
+use super::{Surroundings, lost_attempts::Rebuilder, machine};
+use crate::{
+    disk::DiskError,
+    exec::Attempt,
+    flow::{count, walk_to_execution},
+    model::{
+        Agent, ApprovedBy, CommandSkipped, EventKind, PauseReason, Plan, Session, SessionCreated,
+        SessionId, SessionStatus, TaskId, VERSION,
+    },
+    store::{Damage, Rescue, Rewrite, Salvor, Source, Store, StoreError, Survey, Way},
+};
+
+/// Level 3 needs a person who knows what was done.
+pub const BY_HAND: u8 = 3;
+
+/// What would be done about a damaged record.
+#[derive(Debug)]
+pub struct Prospect {
+    pub damage: Vec<Damage>,
+    pub level: u8,
+    pub done: String,
+    pub lost: String,
+    /// Where a session can be made to go on by hand, and what is known of each place.
+    pub places: Vec<Place>,
+}
+
+/// A planned command, as what is left of the attempts tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub task_id: TaskId,
+    pub command_index: usize,
+    pub command: String,
+    pub known: String,
+}
+
+/// Where a person says that a session goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResumeAt {
+    pub task_id: TaskId,
+    pub command_index: usize,
+}
+
+/// What was done about a damaged record.
+#[derive(Debug)]
+pub struct Recovered {
+    pub session: Session,
+    pub level: u8,
+    pub done: String,
+    pub lost: String,
+    pub set_aside: Vec<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    #[error("session {id} cannot be recovered at level {level}")]
+    NoLevel { id: SessionId, level: u8, why: String },
+    #[error("{what} of session {id} still runs, and its record cannot be made again meanwhile")]
+    StillRunning { id: SessionId, what: String },
+    #[error("nothing but a plan could say what session {id} was to do, and there is none")]
+    NoPlan { id: SessionId },
+    #[error("the plan of session {id} has no {what}")]
+    NoPlace { id: SessionId, what: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<DiskError> for RecoverError {
+    fn from(error: DiskError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// Looks at a record and says what can be done about it; `None` if nothing is wrong.
+pub fn prospect(
+    store: &Store,
+    id: &SessionId,
+    level: Option<u8>,
+) -> Result<Option<Prospect>, RecoverError> {
+    let survey = store.survey(id)?;
+    if survey.damage.is_empty() && level != Some(BY_HAND) {
+        return Ok(None);
+    }
+    let best = survey.rescues.first().map_or(BY_HAND, |rescue| rescue.source.level());
+    let level = level.unwrap_or(best);
+    let (done, lost) = match level {
+        BY_HAND => by_hand(),
+        level => describe(chosen(&survey, level)?),
+    };
+    let places = if level == BY_HAND { places(store, id)? } else { Vec::new() };
+    Ok(Some(Prospect { damage: survey.damage, level, done, lost, places }))
+}
+
+/// Makes a record usable again; `None` if nothing is wrong with it.
+pub fn recover(
+    around: &Surroundings,
+    id: &SessionId,
+    level: u8,
+) -> Result<Option<Recovered>, RecoverError> {
+    let salvor = around.store.take_wreck(id, &around.pen)?;
+    if salvor.survey.damage.is_empty() {
+        return Ok(None);
+    }
+    let rescue = chosen(&salvor.survey, level)?.clone();
+    let (done, mut lost) = describe(&rescue);
+    let mut rewrite = salvor.rewrite(&rescue, &around.clock.now())?;
+    if let Some(rewrite) = &mut rewrite {
+        let told = take_up_attempts(around, &salvor, &rescue, rewrite)?;
+        lost.extend(told.map(|told| format!(" {told}")));
+        let event = EventKind::SessionRecovered { level, done: done.clone(), lost: lost.clone() };
+        conclude(&salvor, rewrite, event)?;
+    }
+    finish(around, salvor, rewrite.as_ref(), level, done, lost).map(Some)
+}
+
+/// Begins the record of a session anew, on the word of a person who knows how far it came.
+pub fn recover_by_hand(
+    around: &Surroundings,
+    id: &SessionId,
+    resume_at: &ResumeAt,
+    approved_by: ApprovedBy,
+) -> Result<Recovered, RecoverError> {
+    let plan = around.store.plan(id)?.ok_or_else(|| RecoverError::NoPlan { id: id.clone() })?;
+    check_place(id, &plan, resume_at)?;
+    let salvor = around.store.take_wreck(id, &around.pen)?;
+    nothing_runs(around, &salvor)?;
+    let (done, lost) = by_hand();
+    let mut rewrite = salvor.rewrite_anew(&around.clock.now());
+    let illegal = |source| RecoverError::Store(salvor.illegal(source));
+    let agent = match approved_by {
+        ApprovedBy::Unattended => Agent::unattended(),
+        ApprovedBy::User | ApprovedBy::Elicitation | ApprovedBy::Agent => Agent::user(),
+    };
+    let created = SessionCreated {
+        format: VERSION.into(),
+        session_id: id.clone(),
+        machine: machine(),
+        agent,
+        objective: None,
+        branch: None,
+        starting_commit: None,
+        expanded_from: None,
+    };
+    rewrite.record(EventKind::SessionCreated(Box::new(created))).map_err(illegal)?;
+    let walk = rewrite
+        .session()
+        .map(|session| walk_to_execution(session, &plan, &plan.compute_digest(), &[], approved_by));
+    for kind in walk.into_iter().flatten().chain(assumed(&plan, resume_at)) {
+        rewrite.record(kind).map_err(illegal)?;
+    }
+    let level = BY_HAND;
+    let event = EventKind::SessionRecovered { level, done: done.clone(), lost: lost.clone() };
+    conclude(&salvor, &mut rewrite, event)?;
+    finish(around, salvor, Some(&rewrite), level, done, lost)
+}
+
+fn finish(
+    around: &Surroundings,
+    salvor: Salvor,
+    rewrite: Option<&Rewrite>,
+    level: u8,
+    done: String,
+    lost: String,
+) -> Result<Recovered, RecoverError> {
+    let (recorder, set_aside) = salvor.commit(rewrite, &around.clock.now())?;
+    Ok(Recovered { session: recorder.close()?, level, done, lost, set_aside })
+}
+
+fn chosen(survey: &Survey, level: u8) -> Result<&Rescue, RecoverError> {
+    survey.rescue(level).ok_or_else(|| {
+        let why = match level {
+            1 => "neither the document nor the one before it is whole",
+            2 => "the journal cannot be read from its first line on",
+            _ => "there are levels 1, 2 and 3",
+        };
+        RecoverError::NoLevel { id: survey.id.clone(), level, why: why.into() }
+    })
+}
+
+/// What a rescue does, and what may be lost by it.
+fn describe(rescue: &Rescue) -> (String, String) {
+    let revision = rescue.session.revision();
+    let after = |from: u64| match revision.saturating_sub(from) {
+        0 => String::new(),
+        lines => format!(" and {} behind it", count(lines, "journal line")),
+    };
+    let from = match rescue.source {
+        Source::Document { revision: from } => {
+            format!("the document as of revision {from}{}", after(from))
+        }
+        Source::Backup { revision: from } => {
+            format!("the backup as of revision {from}{}", after(from))
+        }
+        Source::Journal => count(revision, "journal line"),
+    };
+    match &rescue.way {
+        Way::Keep => {
+            (format!("The document is made again from {from}."), "Nothing is lost.".into())
+        }
+        Way::Cut { broken, .. } => (
+            format!(
+                "The session is made again from {from} and the attempts; the journal is cut before \
+                 line {broken}, where its damage begins."
+            ),
+            format!("What line {broken} and those behind it said may be lost."),
+        ),
+        Way::Anew { lost } => (
+            format!(
+                "The session is made again from {from}, with a new journal in place of the damaged \
+                 one."
+            ),
+            if *lost {
+                format!("What happened after revision {revision} may be lost.")
+            } else {
+                "Nothing of the session's state is lost; its earlier history is in what was set \
+                 aside."
+                    .into()
+            },
+        ),
+    }
+}
+
+fn by_hand() -> (String, String) {
+    (
+        "The session begins anew with its plan, and what comes before the place to resume at is \
+         taken as done, on your word."
+            .into(),
+        "Whatever was recorded and cannot be read is lost: answers, results, exit codes.".into(),
+    )
+}
+
+/// The last events of a recovery: what was done, and that the session waits for someone.
+fn conclude(
+    salvor: &Salvor,
+    rewrite: &mut Rewrite,
+    recovered: EventKind,
+) -> Result<(), RecoverError> {
+    let illegal = |source| RecoverError::Store(salvor.illegal(source));
+    rewrite.record(recovered).map_err(illegal)?;
+    let open = rewrite.session().is_some_and(|s| s.meta.status == SessionStatus::InProgress);
+    if open {
+        let context = Some("its record was damaged and has been recovered".into());
+        let kind = EventKind::SessionPaused { reason: PauseReason::SystemError, context };
+        rewrite.record(kind).map_err(illegal)?;
+    }
+    Ok(())
+}
+
+/// Takes up what the attempts tell that the journal no longer does; says what came of it.
+fn take_up_attempts(
+    around: &Surroundings,
+    salvor: &Salvor,
+    rescue: &Rescue,
+    rewrite: &mut Rewrite,
+) -> Result<Option<String>, RecoverError> {
+    let known = rescue.session.revision();
+    // With a new journal every attempt goes to another place, also one that is under way.
+    let moved = if matches!(rescue.way, Way::Anew { .. }) { 0 } else { known };
+    let attempts = salvor.lost_attempts(moved)?;
+    let plan = rescue.session.plan.digest.as_ref();
+    let plan = plan.and_then(|digest| around.store.approved_plan(&salvor.survey.id, digest).ok());
+    let mut rebuilder = Rebuilder::new(around.store.fs(), &salvor.survey.id, plan);
+    for attempt in &attempts {
+        rebuilder.look_at(attempt, attempt.seq <= known)?;
+    }
+    rebuilder.record(rewrite).map_err(|source| RecoverError::Store(salvor.illegal(source)))
+}
+
+fn nothing_runs(around: &Surroundings, salvor: &Salvor) -> Result<(), RecoverError> {
+    let mut rebuilder = Rebuilder::new(around.store.fs(), &salvor.survey.id, None);
+    for attempt in &salvor.lost_attempts(0)? {
+        rebuilder.look_at(attempt, true)?;
+    }
+    Ok(())
+}
+
+fn check_place(id: &SessionId, plan: &Plan, at: &ResumeAt) -> Result<(), RecoverError> {
+    let no_place = |what| Err(RecoverError::NoPlace { id: id.clone(), what });
+    let Some(task) = plan.tasks.iter().find(|task| task.id == at.task_id) else {
+        return no_place(format!("task `{}`", at.task_id));
+    };
+    // One past the last command is its verification.
+    if at.command_index > task.commands.len() {
+        let (index, count) = (at.command_index, task.commands.len());
+        return no_place(format!("command {index} of task `{}`: it has {count}", task.id));
+    }
+    Ok(())
+}
+
+/// What a person says was done before the place to resume at.
+fn assumed(plan: &Plan, at: &ResumeAt) -> Vec<EventKind> {
+    let said = "taken as done by whoever recovered the session";
+    let mut events = Vec::new();
+    for task in &plan.tasks {
+        let task_id = task.id.clone();
+        events.push(EventKind::TaskStarted { task_id: task_id.clone() });
+        if task.id == at.task_id {
+            let done = task.commands.iter().take(at.command_index).enumerate();
+            events.extend(done.map(|(command_index, command)| {
+                EventKind::CommandSkipped(CommandSkipped {
+                    task_id: task_id.clone(),
+                    command_index,
+                    command: command.command.clone(),
+                    description: command.description.clone(),
+                    user_choice: None,
+                    reason: said.into(),
+                })
+            }));
+            break;
+        }
+        let result = [("assumed".to_owned(), said.into())].into_iter().collect();
+        events.push(EventKind::TaskCompleted { task_id, result });
+    }
+    events
+}
+
+/// Every place of the plan, with what is left of its attempts.
+fn places(store: &Store, id: &SessionId) -> Result<Vec<Place>, RecoverError> {
+    let Some(plan) = store.plan(id)? else { return Ok(Vec::new()) };
+    let digest = plan.compute_digest();
+    let mut told = std::collections::HashMap::new();
+    for (_, directory) in store.attempts(id)? {
+        let attempt = Attempt::new(store.fs(), &directory);
+        let Some(claim) = attempt.claim()? else { continue };
+        let Some(order) = claim.order.filter(|order| order.plan == digest) else { continue };
+        let known = match attempt.result()? {
+            Some(finish) => super::commands::describe(&finish, None, None)
+                .unwrap_or_else(|| "ended well".into()),
+            None if attempt.is_claimed()? => "still runs".into(),
+            None => "began; nobody knows how it ended".into(),
+        };
+        for task_id in order.task_ids {
+            told.insert((task_id, order.command_index), known.clone());
+        }
+    }
+    let mut places = Vec::new();
+    for task in &plan.tasks {
+        for (command_index, command) in task.commands.iter().enumerate() {
+            let known = told.remove(&(task.id.clone(), command_index));
+            places.push(Place {
+                task_id: task.id.clone(),
+                command_index,
+                command: command.command.clone(),
+                known: known.unwrap_or_else(|| "nothing is known of it".into()),
+            });
+        }
+    }
+    Ok(places)
+}

@@ -55,6 +55,7 @@ impl Command {
             Self::Status { .. } => "status",
             Self::History(_) => "history",
             Self::Schema { .. } => "schema",
+            Self::Migrate { .. } => "migrate",
             Self::Recover(_) => "recover",
             Self::Script { .. } => "script",
         }
@@ -117,6 +118,11 @@ pub(super) enum Command {
     },
     /// Show what happened in a session, event by event
     History(HistoryArgs),
+    /// Write a document of an earlier format in the present one, beside the original
+    Migrate {
+        /// A session id, the beginning of one, or `latest`
+        session: String,
+    },
     /// Make a damaged record usable again, and say what may be lost
     Recover(RecoverArgs),
     /// Print the JSON Schema of a file that provision writes

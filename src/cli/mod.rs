@@ -5,6 +5,7 @@ mod ask;
 mod failure;
 mod history;
 mod logs;
+mod migrate;
 mod output;
 mod overview;
 mod pause;
@@ -59,6 +60,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::Logs { session, task, raw }) => {
             logs::run(settings, &session, task.as_ref(), raw)
         }
+        Some(Command::Migrate { session }) => migrate::run(settings, &session),
         Some(Command::Recover(args)) => return recover::run(settings, &args),
         None => overview::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),

@@ -114,7 +114,9 @@ impl Reader<'_> {
         }
         if !meta.contains_key("machine") {
             self.tell("meta.machine", "missing: nobody knows which machine this was");
-            meta.insert("machine".into(), json!({}));
+            let unknown = "unknown";
+            let machine = json!({"hostname": unknown, "os_version": unknown, "arch": unknown});
+            meta.insert("machine".into(), machine);
         }
         if let Some(Value::Object(machine)) = meta.get_mut("machine") {
             for key in ["hostname", "os_version", "arch"] {
@@ -242,7 +244,7 @@ impl Reader<'_> {
                 let count = homeless.len();
                 self.tell(
                     "execution.commands",
-                    format!("{count} name no task and are left where they are"),
+                    format!("{count} without a task are left where they are"),
                 );
                 execution.insert("commands".into(), homeless.into());
             }

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::harness::{Home, ID, Output, tree, walk_script};
 
-const MID_SESSION: &str = include_str!("fixtures/mid_session.json");
+const MID_SESSION: &str = include_str!("fixtures/legacy/mid_session.json");
 
 /// Runs a query and sees that it changed nothing.
 fn query(home: &Home, arguments: &[&str]) -> String {

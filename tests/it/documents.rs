@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Home, ID, tree};
 
-const FRESH: &str = include_str!("fixtures/fresh.json");
-const MID_SESSION: &str = include_str!("fixtures/mid_session.json");
+const FRESH: &str = include_str!("fixtures/legacy/fresh.json");
+const MID_SESSION: &str = include_str!("fixtures/legacy/mid_session.json");
 
 /// Every key and value of `before` is in `after`, but for those that a save must change.
 fn assert_kept(before: &Value, after: &Value, path: &str) {

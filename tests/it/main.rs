@@ -23,6 +23,7 @@ mod growth;
 mod history;
 mod kills;
 mod layers;
+mod legacy;
 mod locks;
 mod mending;
 mod plan_files;

@@ -122,7 +122,7 @@ fn a_document_that_points_outside_its_journal_is_damaged() {
 #[test]
 fn numbers_at_their_limit_do_no_harm() {
     let mut document: serde_json::Value =
-        serde_json::from_str(include_str!("fixtures/mid_session.json")).unwrap();
+        serde_json::from_str(include_str!("fixtures/legacy/mid_session.json")).unwrap();
     document["resume_point"]["command_index"] = json!(u64::MAX);
     document["tasks"]["cursor"]["commands"][0]["attempts"] = json!(u32::MAX);
     document["tasks"]["cursor"]["commands"][0]["command_index"] = json!(u64::MAX);

@@ -39,7 +39,7 @@ fn what_is_wrong_does_not_pass() {
     ] {
         assert!(!line_problems(line.replace(from, to).as_bytes()).is_empty(), "{to}");
     }
-    let document = include_str!("fixtures/mid_session.json");
+    let document = include_str!("fixtures/legacy/mid_session.json");
     for (from, to) in [
         ("\"execute\"", "\"phase 7\""),
         ("\"in_progress\"", "\"asleep\""),

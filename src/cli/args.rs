@@ -56,6 +56,7 @@ impl Command {
             Self::History(_) => "history",
             Self::Schema { .. } => "schema",
             Self::Migrate { .. } => "migrate",
+            Self::Prune { .. } => "prune",
             Self::Recover(_) => "recover",
             Self::Script { .. } => "script",
         }
@@ -81,6 +82,9 @@ pub(super) enum Command {
         /// Pass by tasks that failed, and those that need them
         #[arg(long)]
         skip: bool,
+        /// The plan to go on with, for a session that has none that can be read
+        #[arg(long, value_name = "FILE")]
+        plan: Option<PathBuf>,
         #[command(flatten)]
         run: RunArgs,
     },
@@ -125,6 +129,15 @@ pub(super) enum Command {
     },
     /// Make a damaged record usable again, and say what may be lost
     Recover(RecoverArgs),
+    /// Remove the logs of old sessions, and records that nothing refers to
+    Prune {
+        /// How long ago a session must have changed last
+        #[arg(long, value_name = "TIME", default_value = "30d", value_parser = duration)]
+        older_than: Duration,
+        /// Do it without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// Print the JSON Schema of a file that provision writes
     Schema { of: SchemaOf },
     /// Record a session from a written list of events

@@ -234,7 +234,9 @@ fn hint_for(error: &StoreError) -> Option<String> {
                 .into()
         }
         StoreError::Plan { id, .. } => {
-            format!("nothing was changed or run; `provision status {id}` shows how far it came")
+            format!(
+                "nothing was changed or run; `provision resume {id} --plan FILE` goes on with a copy"
+            )
         }
         StoreError::Journal { id, .. } => {
             format!(

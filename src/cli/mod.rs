@@ -9,6 +9,7 @@ mod migrate;
 mod output;
 mod overview;
 mod pause;
+mod prune;
 mod recover;
 mod run;
 mod run_failure;
@@ -53,14 +54,15 @@ pub fn main() -> ExitCode {
 fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failure> {
     let done = match command {
         Some(Command::Apply { plan, run }) => return run::apply(settings, &plan, run),
-        Some(Command::Resume { session, retry: _, skip, run }) => {
-            return run::resume(settings, session.as_deref(), skip, run);
+        Some(Command::Resume { session, retry: _, skip, plan, run }) => {
+            return run::resume(settings, session.as_deref(), skip, plan, run);
         }
         Some(Command::Pause { session, reason }) => pause::run(settings, &session, reason),
         Some(Command::Logs { session, task, raw }) => {
             logs::run(settings, &session, task.as_ref(), raw)
         }
         Some(Command::Migrate { session }) => migrate::run(settings, &session),
+        Some(Command::Prune { older_than, yes }) => return prune::run(settings, older_than, yes),
         Some(Command::Recover(args)) => return recover::run(settings, &args),
         None => overview::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),

@@ -1,7 +1,7 @@
 //! `provision` alone: what there is, and what can be done.
 
 use super::{failure::Failure, output, sessions, settings::Settings};
-use crate::face;
+use crate::{engine, face};
 
 const NEWEST: usize = 10;
 
@@ -9,8 +9,10 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     if settings.json {
         return sessions::run(settings, false);
     }
-    let listing = settings.store()?.list(Some(NEWEST))?;
-    let mut text = face::session_table(&listing);
+    let store = settings.store()?;
+    let listing = store.list(Some(NEWEST))?;
+    let expiries = engine::expiries(&store, &listing, &settings.clock)?;
+    let mut text = face::session_table(&listing, &expiries);
     text.push_str(
         "\nprovision apply PLAN   run a plan file as a new session\n\
          provision resume       go on with the newest unfinished session\n\

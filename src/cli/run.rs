@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -36,9 +36,10 @@ pub(super) fn resume(
     settings: &Settings,
     session: Option<&str>,
     skip: bool,
+    plan: Option<PathBuf>,
     args: RunArgs,
 ) -> Result<ExitCode, Failure> {
-    let wishes = wishes(args)?;
+    let wishes = Wishes { plan, ..wishes(args)? };
     let failed = if skip { Failed::Skip } else { Failed::Retry };
     run(settings, |around, watcher| {
         let id = match session {
@@ -63,7 +64,7 @@ fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
         InterruptedArg::Retry => Interrupted::Retry,
         InterruptedArg::Skip => Interrupted::Skip,
     });
-    Ok(Wishes { approval, keep_going: args.keep_going, interrupted, data })
+    Ok(Wishes { approval, keep_going: args.keep_going, interrupted, data, plan: None })
 }
 
 /// A JSON object whose values are texts. Its content is repeated in no message.

@@ -1,9 +1,11 @@
 //! What is said of a run that could not be made, or not be made to its end.
 
+use std::path::PathBuf;
+
 use super::failure::{Failure, Kind, causes};
 use crate::{
-    engine::{Missing, RunError},
-    model::environment_name,
+    engine::{Finding, Missing, RunError},
+    model::{SessionId, environment_name},
 };
 
 fn kind_of(error: &RunError) -> Kind {
@@ -15,6 +17,7 @@ fn kind_of(error: &RunError) -> Kind {
         RunError::PlanTooLarge { .. } | RunError::NotAPlan { .. } | RunError::BadPlan { .. } => {
             Kind::InvalidPlan
         }
+        RunError::NotTrue { .. } => Kind::Damaged,
         RunError::NotApproved { .. } | RunError::OtherDigest { .. } => Kind::Undecided,
         RunError::PlanFile { .. }
         | RunError::MissingData { .. }
@@ -24,6 +27,8 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::NotResumable { .. }
         | RunError::NothingToResume
         | RunError::OtherMachine { .. }
+        | RunError::OtherPlan { .. }
+        | RunError::PlanLacks { .. }
         | RunError::NoPlan { .. } => Kind::Usage,
     }
 }
@@ -104,7 +109,19 @@ impl From<RunError> for Failure {
                 failure.session = Some(id);
             }
             RunError::NoPlan { id } => {
-                failure.hints.push("nothing of it can be executed: apply its plan again".into());
+                failure
+                    .hints
+                    .push(format!("give it one to go on with: provision resume {id} --plan FILE"));
+                failure.session = Some(id);
+            }
+            RunError::NotTrue { id, path, findings } => failure.say_not_true(id, path, findings),
+            RunError::OtherPlan { id, .. } => {
+                failure.hints.push("run that plan as a session of its own: provision apply".into());
+                failure.session = Some(id);
+            }
+            RunError::PlanLacks { id, path, .. } => {
+                failure.hints.push("give a plan that has every task the session has begun".into());
+                failure.file = Some(path);
                 failure.session = Some(id);
             }
             RunError::UnknownDatum(_) | RunError::NulInDatum(_) | RunError::Runtime(_) => {}
@@ -114,6 +131,15 @@ impl From<RunError> for Failure {
 }
 
 impl Failure {
+    fn say_not_true(&mut self, id: SessionId, path: PathBuf, findings: Vec<Finding>) {
+        self.causes.push(format!("the file is `{}`", path.display()));
+        self.causes.extend(findings.iter().map(ToString::to_string));
+        self.hints.extend(findings.into_iter().filter_map(|finding| finding.hint));
+        self.hints.push("nothing was changed; correct what it says, then try again".into());
+        self.file = Some(path);
+        self.session = Some(id);
+    }
+
     fn name_missing(&mut self, datum: &Missing) {
         let (key, name) = (&datum.key, environment_name(&datum.key));
         let prompt =

@@ -1,17 +1,19 @@
 //! `provision sessions`
 
 use super::{failure::Failure, output, settings::Settings};
-use crate::{face, store::Listing};
+use crate::{engine, face, store::Listing};
 
 /// How many sessions are shown without `--all`.
 const NEWEST: usize = 50;
 
 pub(super) fn run(settings: &Settings, all: bool) -> Result<(), Failure> {
-    let listing = settings.store()?.list((!all).then_some(NEWEST))?;
+    let store = settings.store()?;
+    let listing = store.list((!all).then_some(NEWEST))?;
+    let expiries = engine::expiries(&store, &listing, &settings.clock)?;
     if settings.json {
-        output::json_document(&face::sessions_json(&listing))?;
+        output::json_document(&face::sessions_json(&listing, &expiries))?;
     } else {
-        output::data(&face::session_table(&listing))?;
+        output::data(&face::session_table(&listing, &expiries))?;
     }
     complain(&listing)
 }

@@ -2,8 +2,8 @@
 
 use super::{failure::Failure, output, settings::Settings};
 use crate::{
-    face,
-    flow::{Context, Live},
+    engine, face,
+    flow::{Context, Expiry, Live},
 };
 
 pub(super) fn run(settings: &Settings, session: &str) -> Result<(), Failure> {
@@ -12,11 +12,29 @@ pub(super) fn run(settings: &Settings, session: &str) -> Result<(), Failure> {
     // The lock first: who finishes meanwhile is then seen to have finished, not to have stalled.
     let held = store.is_locked(&id)?;
     let loaded = store.load(&id)?;
+    let examination = engine::examine(&store, &loaded, &settings.clock)?;
+    let live = if held { Live::Running } else { examination.live };
+    let mut context = Context::of(&loaded.session, live, examination.expiry);
     for note in &loaded.notes {
+        context.notes.push(note.to_string());
         output::warning(&note.to_string());
     }
-    let live = if held || store.is_locked(&id)? { Live::Running } else { Live::Nobody };
-    let context = Context::of(&loaded.session, live);
+    for finding in &examination.findings {
+        context.notes.push(finding.to_string());
+        output::warning(&finding.to_string());
+        if let Some(hint) = &finding.hint {
+            output::talk(&format!("hint: {}\n", face::visible(hint)));
+        }
+    }
+    if let Some(note) = examination.expiry.note() {
+        output::warning(&note);
+        context.notes.push(note);
+        if let Expiry::Abandoned { .. } = examination.expiry {
+            output::talk(&format!(
+                "hint: `provision resume {id}` goes on with it, `provision prune` cleans up\n"
+            ));
+        }
+    }
     if settings.json {
         output::json_document(&context)
     } else {

@@ -416,7 +416,7 @@ impl World {
         };
         let mode = if content.kind() == EntryKind::Directory { 0o700 } else { 0o600 };
         let owner = rustix::process::geteuid().as_raw();
-        Stat { kind: content.kind(), len, mode, owner }
+        Stat { kind: content.kind(), len, mode, owner, modified_millis: 0 }
     }
 }
 

@@ -80,6 +80,8 @@ pub struct Stat {
     pub len: u64,
     pub mode: u32,
     pub owner: u32,
+    /// When it was last written to, in milliseconds since 1970.
+    pub modified_millis: i64,
 }
 
 impl Fs {
@@ -160,6 +162,14 @@ impl Fs {
     pub fn remove(&self, path: &Path) -> Result<(), DiskError> {
         attempt(Operation::Remove, path, || match self {
             Self::Real(_) => real::remove(path),
+            Self::Faulty(fs) => fs.remove(path),
+        })
+    }
+
+    /// Removes a directory that is empty.
+    pub fn remove_dir(&self, path: &Path) -> Result<(), DiskError> {
+        attempt(Operation::Remove, path, || match self {
+            Self::Real(_) => real::remove_dir(path),
             Self::Faulty(fs) => fs.remove(path),
         })
     }

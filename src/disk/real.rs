@@ -75,6 +75,10 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::unlink(path)?)
 }
 
+pub(super) fn remove_dir(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::rmdir(path)?)
+}
+
 pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     open_dir(path)?.0.sync_all()
 }
@@ -114,7 +118,13 @@ fn stat_of(metadata: &fs::Metadata) -> Stat {
         kind if kind.is_symlink() => EntryKind::Symlink,
         _ => EntryKind::Other,
     };
-    Stat { kind, len: metadata.len(), mode: metadata.mode() & 0o7777, owner: metadata.uid() }
+    Stat {
+        kind,
+        len: metadata.len(),
+        mode: metadata.mode() & 0o7777,
+        owner: metadata.uid(),
+        modified_millis: metadata.mtime().saturating_mul(1000) + metadata.mtime_nsec() / 1_000_000,
+    }
 }
 
 impl RealFile {

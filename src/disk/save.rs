@@ -58,7 +58,8 @@ fn keep(fs: &Fs, path: &Path, backup: &Path) -> Result<(), DiskError> {
     remove_if_there(fs, &temporary)
 }
 
-fn remove_if_there(fs: &Fs, path: &Path) -> Result<(), DiskError> {
+/// Removes a file, unless it is gone already.
+pub fn remove_if_there(fs: &Fs, path: &Path) -> Result<(), DiskError> {
     match fs.remove(path) {
         Err(error) if !error.not_found() => Err(error),
         _ => Ok(()),

@@ -4,8 +4,8 @@ use std::{io, path::PathBuf};
 
 use crate::{
     disk::DiskError,
-    flow::Problem,
-    model::{Digest, Plan, SessionId, SessionStatus},
+    flow::{Finding, Problem},
+    model::{Digest, Plan, SessionId, SessionStatus, TaskId},
     store::StoreError,
 };
 
@@ -39,6 +39,12 @@ pub enum RunError {
     OtherMachine { id: SessionId, hostname: String },
     #[error("session {id} has no plan")]
     NoPlan { id: SessionId },
+    #[error("the document of session {id} says what cannot be")]
+    NotTrue { id: SessionId, path: PathBuf, findings: Vec<Finding> },
+    #[error("session {id} has approved the plan {approved}, and this one is {found}")]
+    OtherPlan { id: SessionId, approved: Digest, found: Digest },
+    #[error("the plan `{}` has no task `{task}`, which session {id} has executed", .path.display())]
+    PlanLacks { id: SessionId, path: PathBuf, task: TaskId },
     #[error("the record could not be written, so nothing more was run")]
     Unrecorded { id: SessionId, source: Box<StoreError> },
     #[error("a command could not be begun: {error}")]

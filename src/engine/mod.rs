@@ -6,10 +6,12 @@ mod commands;
 mod data;
 mod ending;
 mod error;
+mod examine;
 mod lost_attempts;
 mod machine;
 mod pause;
 mod probes;
+mod prune;
 mod recover;
 mod run;
 mod script;
@@ -19,15 +21,17 @@ mod tasks;
 mod tell;
 
 pub use crate::{
-    flow::{Context, State, count},
+    flow::{Context, Expiry, Finding, State, count},
     store::{Listing, SessionSummary},
 };
 pub use clock::Clock;
 pub use data::GivenData;
 pub use ending::Ended;
 pub use error::{Missing, RunError};
+pub use examine::{Examination, Expiries, examine, expiries, liveliness};
 pub use machine::machine;
 pub use pause::{PauseAnswer, ask_to_pause};
+pub use prune::{OldLogs, OldRecord, Pruning, prune, what_to_prune};
 pub use recover::{
     BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, prospect, recover, recover_by_hand,
 };

@@ -1,12 +1,17 @@
 //! Sessions from outside: apply a plan, and resume where one stopped.
 
-use std::{io::Read, path::Path};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use super::{
     GivenData, RunError,
     data::UserData,
     ending::{Ended, close, complete, fail, pause},
+    examine::{Examination, examine},
     machine,
+    prune::expired,
     run::{Interrupted, Options, Run, Surroundings},
     signals::Signals,
     tasks::TaskEnd,
@@ -44,6 +49,8 @@ pub struct Wishes {
     pub keep_going: bool,
     pub interrupted: Option<Interrupted>,
     pub data: GivenData,
+    /// The plan to go on with, where the session has none that can be read.
+    pub plan: Option<PathBuf>,
 }
 
 /// Reads a plan file and finds everything that is wrong with it.
@@ -117,28 +124,59 @@ pub fn resume(
     wishes: &Wishes,
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
+    let examination = look_before(around, id)?;
     within_runtime(async {
         let signals = Signals::listen().map_err(RunError::Runtime)?;
         let _only = around.store.lock_runner(&around.pen)?;
-        let recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
+        let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
+        check_resumable(recorder.session())?;
+        if recorder.session().meta.status == SessionStatus::InProgress
+            && let Some(kinds) = expired(examination.expiry)
+        {
+            // Whoever holds the lock writes down what readers have been shown.
+            for event in recorder.record(kinds, &around.clock.now())? {
+                watcher(Told::Event(&event));
+            }
+        }
+        let plan = plan_of(around, &recorder, wishes.plan.as_deref())?;
         let session = recorder.session();
-        check_resumable(session)?;
-        let plan = plan_of(&around.store, session)?;
         let digest = plan.compute_digest();
         // A run may have died anywhere on the way to the first command.
         let approved_by = match session.plan.approved_by {
-            _ if session.phase.current >= Phase::Execute => None,
-            Some(given) => Some(given),
-            None => Some(approve(&plan, &digest, wishes.approval.as_ref(), Some(id))?),
+            _ if session.phase.current >= Phase::Execute && session.plan.digest.is_some() => None,
+            Some(given) if session.plan.digest.is_some() => Some(given),
+            _ => Some(approve(&plan, &digest, wishes.approval.as_ref(), Some(id))?),
         };
         let data = UserData::gather(&plan, Some(session), &wishes.data)?;
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
         let options =
             Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+        for finding in &examination.findings {
+            run.note(&finding.to_string());
+        }
+        if let Some(note) = examination.expiry.note() {
+            run.note(&note);
+        }
         let ended = drive(&mut run, approved_by, Some(failed)).await;
         close(run, ended)
     })
+}
+
+/// What must be known of a session before anything of it is touched.
+fn look_before(around: &Surroundings, id: &SessionId) -> Result<Examination, RunError> {
+    let loaded = around.store.load(id)?;
+    check_machine(&loaded.session)?;
+    if !loaded.has_journal() {
+        // One that has a journal is opened all the same: a run that died may have left it untidy.
+        check_resumable(&loaded.session)?;
+    }
+    let examination = examine(&around.store, &loaded, &around.clock)?;
+    if examination.is_foreign && !examination.findings.is_empty() {
+        let (id, path) = (id.clone(), loaded.path);
+        return Err(RunError::NotTrue { id, path, findings: examination.findings });
+    }
+    Ok(examination)
 }
 
 /// The session that `resume` means when none is named: the newest that is not complete.
@@ -204,6 +242,11 @@ fn check_resumable(session: &Session) -> Result<(), RunError> {
     if session.meta.status == SessionStatus::Completed {
         return Err(RunError::NotResumable { id, status: session.meta.status });
     }
+    check_machine(session)
+}
+
+fn check_machine(session: &Session) -> Result<(), RunError> {
+    let id = session.meta.id.clone();
     let theirs = &session.meta.machine;
     match (&theirs.machine_id, machine().machine_id) {
         (Some(theirs_id), Some(ours)) if *theirs_id != ours => {
@@ -213,12 +256,30 @@ fn check_resumable(session: &Session) -> Result<(), RunError> {
     }
 }
 
-fn plan_of(store: &Store, session: &Session) -> Result<Plan, RunError> {
+/// The plan of a session: the one that was kept, or the one that is given in its place.
+fn plan_of(
+    around: &Surroundings,
+    recorder: &Recorder,
+    given: Option<&Path>,
+) -> Result<Plan, RunError> {
+    let (store, session) = (&around.store, recorder.session());
     let id = &session.meta.id;
-    match &session.plan.digest {
-        Some(digest) => Ok(store.approved_plan(id, digest)?),
-        None => store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() }),
+    let Some(path) = given else {
+        return match &session.plan.digest {
+            Some(digest) => Ok(store.approved_plan(id, digest)?),
+            None => store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() }),
+        };
+    };
+    let (plan, found) = read_plan(path)?;
+    if let Some(approved) = session.plan.digest.as_ref().filter(|approved| **approved != found) {
+        let (id, approved) = (id.clone(), approved.clone());
+        return Err(RunError::OtherPlan { id, approved, found });
     }
+    if let Some(task) = flow::missing_from(session, &plan) {
+        return Err(RunError::PlanLacks { id: id.clone(), path: path.into(), task });
+    }
+    store.replace_plan(recorder, &plan)?;
+    Ok(plan)
 }
 
 fn within_runtime<T>(work: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
@@ -243,6 +304,10 @@ async fn drive(
         take_over(run, failed)?;
     }
     if let Some(approved_by) = approved_by {
+        if let Some(revised) = flow::back_to_plan(run.session(), &run.plan) {
+            run.queue(revised);
+            run.flush()?;
+        }
         let values = run.data.recorded().to_vec();
         let plan = std::sync::Arc::clone(&run.plan);
         let digest = run.digest.clone();

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::{plural, visible};
 use crate::{
-    engine::{Listing, SessionSummary},
+    engine::{Expiries, Expiry, Listing, SessionSummary},
     model::SessionStatus,
 };
 
 /// One line for each session, newest first.
-pub fn session_table(listing: &Listing) -> String {
+pub fn session_table(listing: &Listing, expiries: &Expiries) -> String {
     let mut text = String::new();
     if listing.sessions.is_empty() && listing.unreadable.is_empty() {
         return "no sessions yet\n".into();
@@ -25,6 +25,9 @@ pub fn session_table(listing: &Listing) -> String {
             session.updated_at.readable(),
             details(session)
         );
+        if let Some(note) = expiries.get(&session.id).and_then(|expiry| expiry.note()) {
+            let _ = writeln!(text, "    {note}");
+        }
     }
     if listing.more > 0 {
         let _ = writeln!(text, "… and {} (--all)", plural(listing.more, "older session"));
@@ -54,7 +57,7 @@ fn details(session: &SessionSummary) -> String {
     format!("{place}{profile}{counts}")
 }
 
-pub fn sessions_json(listing: &Listing) -> Value {
+pub fn sessions_json(listing: &Listing, expiries: &Expiries) -> Value {
     let unreadable: Vec<_> = listing
         .unreadable
         .iter()
@@ -66,11 +69,15 @@ pub fn sessions_json(listing: &Listing) -> Value {
             })
         })
         .collect();
-    let sessions: Vec<_> = listing.sessions.iter().map(summary_json).collect();
+    let sessions: Vec<_> = listing
+        .sessions
+        .iter()
+        .map(|session| summary_json(session, expiries.get(&session.id).copied()))
+        .collect();
     json!({"sessions": sessions, "unreadable": unreadable, "more": listing.more})
 }
 
-fn summary_json(session: &SessionSummary) -> Value {
+fn summary_json(session: &SessionSummary, expiry: Option<Expiry>) -> Value {
     let tasks = &session.tasks;
     json!({
         "id": session.id,
@@ -85,6 +92,7 @@ fn summary_json(session: &SessionSummary) -> Value {
             "skipped": tasks.skipped,
             "pending": tasks.pending,
         },
+        "expiry": expiry.and_then(Expiry::name),
         // A path need not be text; JSON must be.
         "path": session.path.to_string_lossy(),
     })

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Expiry;
+
 use crate::model::{
     Checkpoint, CommandStatus, Document, PauseReason, Phase, ResumeAction, ResumePoint, SessionId,
     SessionStatus, TaskId, TaskRecord, TaskStatus, Timestamp,
@@ -22,6 +24,8 @@ pub struct Context {
     /// The decision a person has to make before the session can go on.
     pub pending: Option<String>,
     pub next: String,
+    /// What should be known about the record, its age and its surroundings.
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -94,8 +98,8 @@ pub enum Live {
 }
 
 impl Context {
-    pub fn of(document: &Document, live: Live) -> Self {
-        let status = state(document, live);
+    pub fn of(document: &Document, live: Live, expiry: Expiry) -> Self {
+        let status = state(document, live, expiry);
         let waiting = waiting(document);
         Self {
             session_id: document.meta.id.clone(),
@@ -122,6 +126,7 @@ impl Context {
             resume_points: document.resume_points.clone(),
             pending: waiting.map(|point| format!("{}: {}", point.task_id, point.context)),
             next: next(document, status, live),
+            notes: Vec::new(),
         }
     }
 }
@@ -143,7 +148,7 @@ impl Progress {
     }
 }
 
-fn state(document: &Document, live: Live) -> State {
+fn state(document: &Document, live: Live, expiry: Expiry) -> State {
     let lifecycle = document.lifecycle.as_ref();
     let abandoned = lifecycle.is_some_and(|lifecycle| lifecycle.abandoned);
     let at_gate = document.checkpoints.get(&document.phase.current) == Some(&Checkpoint::Failed)
@@ -155,7 +160,11 @@ fn state(document: &Document, live: Live) -> State {
         SessionStatus::Paused if at_gate => State::CheckpointFailed,
         SessionStatus::Paused => State::Paused,
         SessionStatus::InProgress if live == Live::Running => State::Active,
-        SessionStatus::InProgress => State::PossiblyStalled,
+        SessionStatus::InProgress => match expiry {
+            Expiry::Inactive { .. } => State::Paused,
+            Expiry::Abandoned { .. } => State::Abandoned,
+            Expiry::None | Expiry::ClockBehind { .. } => State::PossiblyStalled,
+        },
     }
 }
 

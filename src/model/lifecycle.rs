@@ -108,6 +108,11 @@ impl Seconds {
         Self(fraction.flatten().unwrap_or_else(|| (millis / 1000).into()))
     }
 
+    /// Nobody measures that, but anybody can write it.
+    pub fn is_negative(&self) -> bool {
+        self.0.as_f64().is_some_and(|seconds| seconds < 0.0)
+    }
+
     pub fn millis(&self) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Recorder, Store, StoreError, layout::create_if_absent};
 use crate::{
-    disk::{DiskError, Fs},
+    disk::{Fs, remove_if_there},
     model::SessionId,
 };
 
@@ -87,12 +87,5 @@ impl Store {
             requests.extend(bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()));
         }
         Ok(requests)
-    }
-}
-
-fn remove_if_there(fs: &Fs, path: &std::path::Path) -> Result<(), DiskError> {
-    match fs.remove(path) {
-        Err(error) if !error.not_found() => Err(error),
-        _ => Ok(()),
     }
 }

@@ -325,6 +325,11 @@ impl Store {
 }
 
 impl Loaded {
+    /// Whether the session has a journal: then what it says follows from that.
+    pub fn has_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+
     /// A last line that is wrong was beyond the document, or the scan would not have met it.
     fn judge_tail(&mut self, tail: Tail) {
         match tail {

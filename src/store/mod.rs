@@ -13,6 +13,7 @@ mod list;
 mod load;
 mod migrate;
 mod plan;
+mod prune;
 mod recorder;
 mod rescue;
 mod runner;

@@ -1,6 +1,6 @@
 //! The plan of a session, kept beside its journal: what is executed, now and after a resume.
 
-use super::{Store, StoreError, error::PlanFileError, layout::create_if_absent};
+use super::{Recorder, Store, StoreError, error::PlanFileError, layout::create_if_absent};
 use crate::{
     disk,
     model::{Digest, Plan, SessionId},
@@ -17,6 +17,21 @@ impl Store {
         let mut text = serde_json::to_vec_pretty(plan).unwrap_or_default();
         text.push(b'\n');
         Ok(disk::save(&self.fs, &self.home.plan(id), &text, None)?)
+    }
+
+    /// Keeps a plan in the place of one that is gone or cannot be read, which is set aside.
+    pub fn replace_plan(&self, holder: &Recorder, plan: &Plan) -> Result<(), StoreError> {
+        let id = &holder.session().meta.id;
+        if matches!(self.plan(id), Ok(Some(kept)) if kept == *plan) {
+            return Ok(());
+        }
+        let path = self.home.plan(id);
+        if self.fs.stat(&path)?.is_some() {
+            let aside = self.free_place_aside(id, "plan")?;
+            self.fs.rename(&path, &aside)?;
+        }
+        self.save_plan(id, plan)?;
+        Ok(self.fs.sync_dir(&self.home.record(id))?)
     }
 
     /// The plan that was kept; `None` if there is none.

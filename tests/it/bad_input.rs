@@ -19,7 +19,7 @@ use crate::harness::{Home, ID, Output, tree, walk_script};
 const MID_SESSION: &str = include_str!("fixtures/legacy/mid_session.json");
 
 /// Runs a query and sees that it changed nothing.
-fn query(home: &Home, arguments: &[&str]) -> String {
+pub fn query(home: &Home, arguments: &[&str]) -> String {
     let before = tree(home.path());
     let output = home.run(arguments);
     assert_eq!(tree(home.path()), before, "{arguments:?} changed something");

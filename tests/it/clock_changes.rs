@@ -1,29 +1,10 @@
 //! The clock on the wall is set back in the middle of a run.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Stdio};
 
 use serde_json::json;
 
-use crate::harness::{Home, wait_until};
-
-/// The library that lies about the time; `None` where it is not installed.
-fn faketime() -> Option<PathBuf> {
-    let found = Command::new("sh")
-        .args(["-c", "ls /usr/lib/*/faketime/libfaketime.so.1 /usr/lib/faketime/libfaketime.so.1"])
-        .stderr(Stdio::null())
-        .output()
-        .unwrap();
-    let found = String::from_utf8(found.stdout).unwrap();
-    let library = found.lines().next().map(PathBuf::from);
-    if library.is_none() {
-        println!("skipped: faketime is not installed (tests/run installs it)");
-    }
-    library
-}
+use crate::harness::{Home, faketime::faketime, wait_until};
 
 fn set(clock: &Path, offset: &str) {
     let fresh = clock.with_extension("new");

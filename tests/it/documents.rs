@@ -52,7 +52,7 @@ fn both_published_examples_are_listed_and_understood() {
     assert_eq!(session["profile"], "fullstack-web");
     assert_eq!(session["tasks"], json!({"completed": 2, "failed": 1, "skipped": 0, "pending": 1}));
     let status = home.json(&["status", "prov-2026"]);
-    assert_eq!(status["status"], "possibly_stalled");
+    assert_eq!(status["status"], "abandoned", "nobody has touched it for a long time");
     assert_eq!(status["failed"][0]["task_id"], "cursor");
     assert_eq!(status["failed"][0]["error_type"], "permission_required");
     assert_eq!(status["resume_point"]["action"], "choose");

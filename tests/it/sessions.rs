@@ -124,7 +124,9 @@ fn the_program_alone_shows_what_there_is_and_what_to_ask() {
         command.env("AGENTIC_PROVISION_CLOCK", "2026-03-04T05:06:07Z");
         assert_eq!(Output::of(&mut command).code, Some(0));
     }
-    insta::assert_snapshot!(home.run(&[]).snapshot(&home), @r"
+    let mut command = home.command(&[]);
+    command.env("AGENTIC_PROVISION_CLOCK", "2026-03-04T05:06:07Z");
+    insta::assert_snapshot!(Output::of(&mut command).snapshot(&home), @r"
     exit 0
     --- stdout
     prov-20260304-000000-0000  paused       2026-03-04 05:06  gather_requirements, essentials

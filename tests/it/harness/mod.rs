@@ -1,6 +1,7 @@
 //! A home of its own for each test, and the real binary in it.
 
 mod events;
+pub mod faketime;
 pub mod processes;
 mod schema;
 
@@ -178,8 +179,13 @@ impl Home {
 
     /// Records `steps` in session [`ID`].
     pub fn play(&self, steps: impl IntoIterator<Item = Value>) -> Output {
+        self.play_as(ID, steps)
+    }
+
+    /// As [`Home::play`], for another session.
+    pub fn play_as(&self, id: &str, steps: impl IntoIterator<Item = Value>) -> Output {
         let script = self.script("script.jsonl", steps);
-        self.run(&["__script", "--session", ID, script.to_str().unwrap()])
+        self.run(&["__script", "--session", id, script.to_str().unwrap()])
     }
 }
 

@@ -1,0 +1,50 @@
+//! A session that was executed without a plan of ours, brought to one.
+
+use crate::model::{
+    Document, EventKind, Impact, Phase, Plan, SessionRevised, TaskId, TaskRecord, TaskStatus,
+};
+
+/// A task that the session has executed and the plan does not know.
+pub fn missing_from(session: &Document, plan: &Plan) -> Option<TaskId> {
+    let begun = session.tasks.values().filter(|task| task.status != TaskStatus::Pending);
+    let known =
+        |task: &&std::sync::Arc<TaskRecord>| plan.tasks.iter().any(|p| p.id == task.task_id);
+    begun.into_iter().find(|task| !known(task)).map(|task| task.task_id.clone())
+}
+
+/// The event that brings a session back to where a plan is presented, if it is past that without
+/// ever having had one.
+pub fn back_to_plan(session: &Document, plan: &Plan) -> Option<EventKind> {
+    if session.phase.current < Phase::Execute || session.plan.digest.is_some() {
+        return None;
+    }
+    let restarted = |task: &TaskRecord| {
+        let unsettled = !task.status.is_settled() && task.status != TaskStatus::Pending;
+        unsettled && !follows(task, plan)
+    };
+    Some(EventKind::SessionRevised(SessionRevised {
+        phase_revisited: Phase::PresentPlan,
+        impact: Impact::Moderate,
+        reason: "it was executed without a plan that can be approved".into(),
+        downstream_archived: Vec::new(),
+        tasks_reset: session
+            .tasks
+            .values()
+            .filter(|task| restarted(task))
+            .map(|task| task.task_id.clone())
+            .collect(),
+        tasks_to_review: Vec::new(),
+    }))
+}
+
+/// Whether what was executed of a task is what the plan would have executed so far. Otherwise
+/// nothing says which of the plan's commands are done, and the task begins anew.
+fn follows(task: &TaskRecord, plan: &Plan) -> bool {
+    let Some(planned) = plan.tasks.iter().find(|planned| planned.id == task.task_id) else {
+        return false;
+    };
+    task.commands().iter().filter(|command| command.kind.is_none()).all(|command| {
+        let same = command.command_index.and_then(|index| planned.commands.get(index));
+        same.is_some_and(|planned| planned.command == command.command)
+    })
+}

@@ -132,7 +132,7 @@ pub(super) enum Command {
     /// Remove the logs of old sessions, and records that nothing refers to
     Prune {
         /// How long ago a session must have changed last
-        #[arg(long, value_name = "TIME", default_value = "30d", value_parser = duration)]
+        #[arg(long, value_name = "TIME", default_value = "30d", value_parser = humantime::parse_duration)]
         older_than: Duration,
         /// Do it without asking
         #[arg(long)]
@@ -206,6 +206,9 @@ pub(super) struct RecoverArgs {
     /// Where to go on at level 3: a task, and which of its commands, 0 for the first
     #[arg(long, value_name = "TASK[:N]")]
     pub resume_at: Option<Place>,
+    /// Its plan at level 3, where the one that was kept cannot be read
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
 }
 
 /// A planned command, as it is typed.
@@ -216,10 +219,13 @@ impl std::str::FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbered = text
-            .rsplit_once(':')
-            .and_then(|(task, index)| Some((task, index.parse::<usize>().ok()?)));
-        let (task, command_index) = numbered.unwrap_or((text, 0));
+        let (task, command_index) = match text.rsplit_once(':') {
+            None => (text, 0),
+            Some((task, index)) => match index.parse() {
+                Ok(index) => (task, index),
+                Err(_) => return Err(format!("`{index}` is not a number: 0 is the first command")),
+            },
+        };
         let task_id = task.parse().map_err(|error: IdError| error.to_string())?;
         Ok(Self(ResumeAt { task_id, command_index }))
     }

@@ -1,6 +1,9 @@
 //! `provision logs`
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::{Component, Path},
+};
 
 use serde_json::json;
 
@@ -8,16 +11,23 @@ use super::{failure::Failure, output, settings::Settings};
 use crate::{
     exec::{Piece, read_all},
     face,
-    model::{CommandFinished, CommandStarted, EventKind, SessionId, TaskId},
+    model::{AttemptOutcome, CommandRecord, Document, EventKind, SessionId, TaskId},
     store::{Store, StoreError},
 };
 
-/// One attempt of the journal. What it wrote is read when it is shown: all of it together may be
+/// One attempt that is on record. What it wrote is read when it is shown: all of it together may be
 /// more than fits in memory.
 struct Log {
-    seq: u64,
-    started: CommandStarted,
-    finished: Option<CommandFinished>,
+    /// Its number in the journal; `None` for one of a journal that had to be begun anew.
+    seq: Option<u64>,
+    /// Where it is, below the session's record.
+    place: String,
+    task_id: TaskId,
+    command: String,
+    attempt: u32,
+    outcome: Option<AttemptOutcome>,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
 }
 
 pub(super) fn run(
@@ -43,7 +53,13 @@ pub(super) fn run(
     let mut stdout = io::stdout().lock();
     for log in &logs {
         if !raw {
-            let header = face::log_header(&log.started, log.finished.as_ref());
+            let header = face::log_header(
+                &log.task_id,
+                &log.command,
+                log.outcome,
+                log.exit_code,
+                log.signal,
+            );
             write(&mut stdout, header.as_bytes())?;
         }
         let mut end = 0;
@@ -60,28 +76,70 @@ pub(super) fn run(
 }
 
 fn pieces(store: &Store, id: &SessionId, log: &Log) -> Result<Vec<Piece>, StoreError> {
-    Ok(read_all(store.fs(), &store.home().attempt(id, log.seq))?)
+    Ok(read_all(store.fs(), &store.home().record(id).join(&log.place))?)
 }
 
 fn collect(store: &Store, id: &SessionId, task: Option<&TaskId>) -> Result<Vec<Log>, StoreError> {
     let mut logs = Vec::<Log>::new();
     for event in store.journal(id)?.map(|scan| scan.events).unwrap_or_default() {
         match event.kind {
+            EventKind::SessionImported { document, .. } => logs.extend(carried_over(&document)),
             EventKind::CommandStarted(started)
                 if task.is_none_or(|task| started.task_ids.contains(task)) =>
             {
-                logs.push(Log { seq: event.seq, started: *started, finished: None });
+                logs.push(Log {
+                    seq: Some(event.seq),
+                    place: format!("attempts/{}", event.seq),
+                    task_id: started.task_id,
+                    command: started.command,
+                    attempt: started.attempt,
+                    outcome: None,
+                    exit_code: None,
+                    signal: None,
+                });
             }
             EventKind::CommandFinished(finished) => {
-                let log = logs.iter_mut().rev().find(|log| log.seq == finished.started_seq);
-                if let Some(log) = log {
-                    log.finished = Some(*finished);
+                let seq = Some(finished.started_seq);
+                if let Some(log) = logs.iter_mut().rev().find(|log| log.seq == seq) {
+                    log.outcome = Some(finished.outcome);
+                    (log.exit_code, log.signal) = (finished.exit_code, finished.signal);
+                    if let Some(place) = finished.log.filter(|place| is_below(place)) {
+                        log.place = place;
+                    }
                 }
             }
             _ => {}
         }
     }
+    logs.retain(|log| task.is_none_or(|task| log.seq.is_some() || log.task_id == *task));
     Ok(logs)
+}
+
+/// What a document knows of attempts that the journal begun with it does not.
+fn carried_over(document: &Document) -> Vec<Log> {
+    let commands = document
+        .tasks
+        .values()
+        .flat_map(|task| task.commands().iter().map(|command| (&task.task_id, command)));
+    let log = |(task_id, command): (&TaskId, &CommandRecord)| {
+        Some(Log {
+            seq: None,
+            place: command.log.clone().filter(|place| is_below(place))?,
+            task_id: task_id.clone(),
+            command: command.command.clone(),
+            attempt: command.attempts.unwrap_or(1),
+            outcome: command.outcome,
+            exit_code: command.exit_code,
+            signal: None,
+        })
+    };
+    commands.filter_map(log).collect()
+}
+
+/// Whether a place that a record names is within it.
+fn is_below(place: &str) -> bool {
+    let steps = Path::new(place).components();
+    !place.is_empty() && steps.into_iter().all(|step| matches!(step, Component::Normal(_)))
 }
 
 fn as_json(log: &Log, pieces: &[Piece]) -> serde_json::Value {
@@ -90,11 +148,11 @@ fn as_json(log: &Log, pieces: &[Piece]) -> serde_json::Value {
     let end = pieces.last().map_or(0, |piece| piece.start + piece.bytes.len() as u64);
     json!({
         "seq": log.seq,
-        "task_id": log.started.task_id,
-        "command": log.started.command,
-        "attempt": log.started.attempt,
-        "outcome": log.finished.as_ref().map(|finished| finished.outcome),
-        "exit_code": log.finished.as_ref().and_then(|finished| finished.exit_code),
+        "task_id": log.task_id,
+        "command": log.command,
+        "attempt": log.attempt,
+        "outcome": log.outcome,
+        "exit_code": log.exit_code,
         "output": String::from_utf8_lossy(&output),
         "bytes_left_out": end.saturating_sub(kept),
     })

@@ -32,7 +32,10 @@ pub(super) fn run(
         show(settings, &pruning, None)?;
         let mut failure =
             Failure::new(Kind::Undecided, "nothing was removed: that is for you to say");
-        failure.hints.push("read what would be removed; then: provision prune --yes".into());
+        let age = humantime::format_duration(older_than).to_string().replace(' ', "");
+        failure.hints.push(format!(
+            "read what would be removed; then: provision prune --older-than {age} --yes"
+        ));
         return Err(failure);
     }
     let removed = engine::prune(&store, &settings.clock, &settings.pen(), &pruning)?;

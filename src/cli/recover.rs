@@ -15,24 +15,31 @@ use crate::{
     engine::{self, BY_HAND, Prospect, RecoverError, Recovered, ResumeAt},
     face,
     model::{ApprovedBy, SessionId},
-    store::Damage,
 };
 
 pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, Failure> {
     let around = settings.surroundings()?;
     let id = around.store.resolve(&args.session)?;
-    let level = args.level.or(args.resume_at.as_ref().map(|_| BY_HAND));
-    let Some(prospect) = engine::prospect(&around.store, &id, level)? else {
+    let by_hand = args.resume_at.is_some() || args.plan.is_some();
+    let level = match args.level {
+        Some(level) if by_hand && level != BY_HAND => return Err(only_by_hand(level)),
+        level => level.or(by_hand.then_some(BY_HAND)),
+    };
+    let plan = args.plan.as_deref().map(engine::read_plan).transpose()?.map(|(plan, _)| plan);
+    let Some(prospect) = engine::prospect(&around.store, &id, level, plan)? else {
         return whole(settings, &id);
     };
-    if !settings.json {
+    let unread = settings.json || (settings.quiet && args.yes);
+    if !unread {
         output::talk(&face::prospect_text(&id, &prospect));
     }
     let recovered = if prospect.level == BY_HAND {
         let Some((at, approved_by)) = place_by_hand(&id, args, &prospect)? else {
             return Err(undecided(settings, &id, &prospect));
         };
-        engine::recover_by_hand(&around, &id, &at, approved_by)?
+        let no_plan = || RecoverError::NoPlan { id: id.clone() };
+        let plan = prospect.plan.as_ref().ok_or_else(no_plan)?;
+        engine::recover_by_hand(&around, &id, plan, &at, approved_by)?
     } else {
         if !(args.yes || ask::can_ask() && ask::confirm("Do it?")) {
             return Err(undecided(settings, &id, &prospect));
@@ -44,6 +51,13 @@ pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, F
         }
     };
     show(settings, &id, &recovered)
+}
+
+fn only_by_hand(level: u8) -> Failure {
+    let message = format!("--resume-at and --plan are for level 3, not for level {level}");
+    let mut failure = Failure::new(Kind::Usage, message);
+    failure.hints.push("leave out --level, or what is for level 3".into());
+    failure
 }
 
 fn whole(settings: &Settings, id: &SessionId) -> Result<ExitCode, Failure> {
@@ -109,10 +123,8 @@ fn undecided(settings: &Settings, id: &SessionId, prospect: &Prospect) -> Failur
     let mut failure = Failure::new(Kind::Undecided, message);
     // A person has just read it.
     if settings.json {
-        let damage = prospect.damage.iter();
-        let line = |damage: &Damage| format!("`{}`: {}", damage.path.display(), damage.why);
-        failure.causes.extend(damage.map(line));
-        failure.causes.extend([prospect.done.clone(), prospect.lost.clone()]);
+        // Whoever does not read it needs it no less to decide.
+        let _ = output::json_document(&face::prospect_json(id, prospect));
     }
     failure.hints.push("nothing was changed".into());
     failure.hints.push(match prospect.level {
@@ -126,9 +138,9 @@ fn undecided(settings: &Settings, id: &SessionId, prospect: &Prospect) -> Failur
 impl From<RecoverError> for Failure {
     fn from(error: RecoverError) -> Self {
         let (kind, message) = match &error {
-            RecoverError::NoLevel { .. } | RecoverError::NoPlace { .. } => {
-                (Kind::Usage, error.to_string())
-            }
+            RecoverError::NoLevel { .. }
+            | RecoverError::NoPlace { .. }
+            | RecoverError::OtherPlan { .. } => (Kind::Usage, error.to_string()),
             RecoverError::StillRunning { .. } => (Kind::Locked, error.to_string()),
             RecoverError::NoPlan { .. } => (Kind::Damaged, error.to_string()),
             RecoverError::Store(_) => (Kind::StoreUnusable, String::new()),
@@ -147,7 +159,13 @@ impl From<RecoverError> for Failure {
                 failure.session = Some(id);
             }
             RecoverError::NoPlan { id } => {
-                failure.hints.push("correct the document by hand, or apply its plan again".into());
+                failure.hints.push(format!(
+                    "give it one: provision recover {id} --plan FILE; or correct the document by hand"
+                ));
+                failure.session = Some(id);
+            }
+            RecoverError::OtherPlan { id, .. } => {
+                failure.hints.push("give the one it has approved with --plan FILE".into());
                 failure.session = Some(id);
             }
             RecoverError::NoPlace { id, .. } => {

@@ -19,6 +19,12 @@ pub(super) fn run(settings: &Settings, session: &str) -> Result<(), Failure> {
         context.notes.push(note.to_string());
         output::warning(&note.to_string());
     }
+    if let Some(recovery) = loaded.session.recoveries.last() {
+        let (level, at) = (recovery.level, recovery.timestamp.readable());
+        let note = format!("recovered at level {level} on {at}: {}", recovery.lost);
+        output::warning(&note);
+        context.notes.push(note);
+    }
     for finding in &examination.findings {
         context.notes.push(finding.to_string());
         output::warning(&finding.to_string());

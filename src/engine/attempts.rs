@@ -69,6 +69,8 @@ impl Run<'_> {
                 plan: self.digest.clone(),
                 task_ids: open.task_ids.clone(),
                 command_index: open.command_index,
+                command: open.command.clone(),
+                idempotent: open.idempotent,
                 cookie: open.cookie.clone(),
             },
             shown: 0,
@@ -81,7 +83,7 @@ impl Run<'_> {
         let mut launched_here = false;
         let mut launches = 0;
         // One that was only just recorded cannot have been claimed by anyone.
-        let mut standing = if begun_here {
+        let mut standing = if begun_here && awaited.attempt.claim()?.is_none() {
             Standing::Unclaimed
         } else {
             awaited.attempt.standing(&open.cookie)?
@@ -102,6 +104,10 @@ impl Run<'_> {
                     if let Some(finish) = finish {
                         return Ok(AttemptEnd::Finished { finish, recovered: false });
                     }
+                }
+                Standing::Another => {
+                    // A recovery brought back numbers that had been used before.
+                    self.around.store.put_attempt_aside(&self.id(), open.seq)?;
                 }
                 Standing::Finished(finish) => {
                     self.show_all_output(&mut awaited)?;

@@ -14,7 +14,7 @@ use crate::{
     flow,
     model::{
         AttemptOutcome, CommandFinished, CommandStarted, CommandStatus, CommandVerdict, EventKind,
-        InFlight, PlanCommand, PlanTask, ResumeAction,
+        InFlight, PlanCommand, PlanTask, ResumeAction, ResumePoint,
     },
 };
 
@@ -128,7 +128,11 @@ impl Run<'_> {
         index: usize,
     ) -> Result<Option<CommandEnd>, RunError> {
         let Some(record) = self.task_record(task) else { return Ok(None) };
-        let Some(command) = record.command(index) else { return Ok(None) };
+        let point = self.session().resume_point_of(&task.id);
+        let point = point.filter(|point| point.command_index == index).cloned();
+        let Some(command) = record.command(index) else {
+            return Ok(self.decided_before(task, index, point));
+        };
         if command.status != CommandStatus::Failed {
             return Ok(Some(CommandEnd::Done));
         }
@@ -137,7 +141,6 @@ impl Run<'_> {
         let class = classify(outcome, command.exit_code);
         let error = command.error.clone().unwrap_or_else(|| "it failed".into());
         let number = index + 1;
-        let point = self.session().resume_point_of(&task.id);
         let action = point.map_or(ResumeAction::Choose, |point| point.action);
         // Only behind the last command can the task as a whole be done.
         let is_last = index + 1 == task.commands.len();
@@ -155,24 +158,38 @@ impl Run<'_> {
                 // The run that saw it fail ended before it could say so of the task.
                 Ok(Some(CommandEnd::Failed { error, class }))
             }
-            ResumeAction::Choose => {
-                let task_id = task.id.clone();
-                let (action, end) = match self.options.interrupted {
-                    None => {
-                        let what = format!("command {number} of {task_id}: {error}");
-                        return Ok(Some(CommandEnd::Undecided(what)));
-                    }
-                    Some(Interrupted::Retry) => (ResumeAction::Retry, None),
-                    Some(Interrupted::Skip) => {
-                        let reason = format!("command {number} was interrupted; passed by");
-                        (ResumeAction::Skip, Some(CommandEnd::Skip(reason)))
-                    }
-                };
-                let context = format!("command {number} was interrupted: {}", action.name());
-                self.queue(EventKind::ResumeChosen { task_id, action, context });
-                Ok(end)
-            }
+            ResumeAction::Choose => Ok(self.decide(task, number, &error)),
         }
+    }
+
+    /// What is to be made of a command that has no record, where a person must say whether it ran.
+    fn decided_before(
+        &mut self,
+        task: &PlanTask,
+        index: usize,
+        point: Option<ResumePoint>,
+    ) -> Option<CommandEnd> {
+        let point = point.filter(|point| point.action == ResumeAction::Choose)?;
+        self.decide(task, index + 1, &point.context)
+    }
+
+    /// What was said about commands that nobody knows the end of; `None` if it is to run.
+    fn decide(&mut self, task: &PlanTask, number: usize, error: &str) -> Option<CommandEnd> {
+        let task_id = task.id.clone();
+        let (action, end) = match self.options.interrupted {
+            None => {
+                let what = format!("command {number} of {task_id}: {error}");
+                return Some(CommandEnd::Undecided(what));
+            }
+            Some(Interrupted::Retry) => (ResumeAction::Retry, None),
+            Some(Interrupted::Skip) => {
+                let reason = format!("command {number} was interrupted; passed by");
+                (ResumeAction::Skip, Some(CommandEnd::Skip(reason)))
+            }
+        };
+        let context = format!("command {number} was interrupted: {}", action.name());
+        self.queue(EventKind::ResumeChosen { task_id, action, context });
+        end
     }
 
     /// Records the start of a command. From here on it may run, and nothing runs before.

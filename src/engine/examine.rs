@@ -57,7 +57,7 @@ pub fn liveliness(
 ) -> Result<(Live, Expiry), StoreError> {
     let id = &document.meta.id;
     let live = if store.is_locked(id)? { Live::Running } else { Live::Nobody };
-    let (last, goes_on) = last_activity(store, document)?;
+    let (last, goes_on) = last_activity(store, document, clock)?;
     let busy = live == Live::Running || goes_on;
     Ok((live, Expiry::of(document, &last, busy, &clock.now().wall)))
 }
@@ -73,7 +73,8 @@ pub fn expiries(store: &Store, listing: &Listing, clock: &Clock) -> Result<Expir
         if !Expiry::may_be(summary.status, &summary.updated_at, &now) {
             continue;
         }
-        let loaded = store.load(&summary.id)?;
+        // One that cannot be read is for `status` to explain.
+        let Ok(loaded) = store.load(&summary.id) else { continue };
         let (_, expiry) = liveliness(store, &loaded.session, clock)?;
         if expiry != Expiry::None {
             found.insert(summary.id.clone(), expiry);
@@ -87,7 +88,9 @@ pub fn expiries(store: &Store, listing: &Listing, clock: &Clock) -> Result<Expir
 pub(super) fn last_activity(
     store: &Store,
     document: &Document,
+    clock: &Clock,
 ) -> Result<(Timestamp, bool), StoreError> {
+    let now = clock.now().wall;
     let mut last = document.meta.updated_at.clone();
     for open in document.tasks.values().flat_map(|task| &task.in_flight) {
         let directory = store.home().attempt(&document.meta.id, open.seq);
@@ -97,7 +100,9 @@ pub(super) fn last_activity(
         }
         for name in ["output.log", "tail.0", "tail.1", "result"] {
             if let Some(stat) = store.fs().stat(&directory.join(name))? {
-                last = last.max(Timestamp::clamped(stat.modified_millis));
+                let written = Timestamp::clamped(stat.modified_millis);
+                // A time to come tells nothing.
+                last = if written <= now { last.max(written) } else { last };
             }
         }
     }

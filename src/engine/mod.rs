@@ -37,5 +37,5 @@ pub use recover::{
 };
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
-pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, resume};
+pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan, resume};
 pub use tell::{Told, Watcher};

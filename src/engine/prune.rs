@@ -6,7 +6,10 @@ use std::{collections::BTreeMap, time::Duration};
 use super::{Clock, liveliness};
 use crate::{
     flow::{Expiry, Live, how_long},
-    model::{Document, EventKind, PauseReason, SessionId, SessionStatus, TaskStatus, Timestamp},
+    model::{
+        AttemptOutcome, CommandStatus, Document, EventKind, PauseReason, SessionId, SessionStatus,
+        TaskRecord, TaskStatus, Timestamp,
+    },
     store::{Pen, Store, StoreError},
 };
 
@@ -46,12 +49,18 @@ impl Pruning {
 pub fn what_to_prune(store: &Store, clock: &Clock, age: Duration) -> Result<Pruning, StoreError> {
     let mut pruning = Pruning::default();
     let listing = store.list(None)?;
-    for session in listing.unreadable {
-        pruning.kept.push((session.id, "its record cannot be read".into()));
-    }
+    let mut unreadable: Vec<_> = listing.unreadable.into_iter().map(|session| session.id).collect();
     let mut loaded = Vec::new();
     for summary in listing.sessions {
-        loaded.push(store.load(&summary.id)?.session);
+        match store.load(&summary.id) {
+            Ok(found) => loaded.push(found.session),
+            Err(error) if error.is_damage() => unreadable.push(summary.id),
+            Err(error) => return Err(error),
+        }
+    }
+    let may_be_referred_to = !unreadable.is_empty();
+    for id in unreadable {
+        pruning.kept.push((id, "its record cannot be read".into()));
     }
     let expanded = expanded_by(loaded.iter().map(crate::model::Session::document));
     let now = clock.now().wall;
@@ -75,7 +84,10 @@ pub fn what_to_prune(store: &Store, clock: &Clock, age: Duration) -> Result<Prun
             continue;
         }
         let revision = session.revision();
-        match why_kept(session, expanded.get(id)) {
+        let kept = why_kept(session, expanded.get(id)).or_else(|| {
+            may_be_referred_to.then(|| "one that cannot be read may refer to it".into())
+        });
+        match kept {
             Some(why) => {
                 keep(why);
                 let bytes = store.logs(id)?.iter().map(|(_, bytes)| bytes).sum();
@@ -99,7 +111,13 @@ pub fn prune(
 ) -> Result<(u64, usize), StoreError> {
     let mut bytes = 0;
     for old in &pruning.logs {
-        let mut recorder = store.open_record(&old.id, pen, &clock.now())?;
+        let mut recorder = match store.open_record(&old.id, pen, &clock.now()) {
+            // Someone works on it again, or it cannot be read: the others are not to wait for that.
+            Err(error) if error.is_damage() || matches!(error, StoreError::Locked { .. }) => {
+                continue;
+            }
+            recorder => recorder?,
+        };
         if recorder.session().revision() != old.revision {
             continue;
         }
@@ -113,14 +131,17 @@ pub fn prune(
     }
     let mut records = 0;
     for old in &pruning.records {
-        records += usize::from(store.remove_session(&old.id, pen, old.revision)?);
+        match store.remove_session(&old.id, pen, old.revision) {
+            Err(StoreError::Locked { .. }) => {}
+            removed => records += usize::from(removed?),
+        }
     }
     Ok((bytes, records))
 }
 
 /// As [`liveliness`], by the one who holds the lock.
 fn expiry_of(store: &Store, session: &Document, clock: &Clock) -> Result<Expiry, StoreError> {
-    let (last, goes_on) = super::examine::last_activity(store, session)?;
+    let (last, goes_on) = super::examine::last_activity(store, session, clock)?;
     Ok(Expiry::of(session, &last, goes_on, &clock.now().wall))
 }
 
@@ -161,14 +182,23 @@ fn why_kept(session: &Document, expanded_by: Option<&SessionId>) -> Option<Strin
     if session.meta.status == SessionStatus::Paused {
         return Some("it is paused, and can be resumed".into());
     }
-    let done = |status| status == TaskStatus::Completed;
-    let installed: Vec<_> = session
+    let changed: Vec<_> = session
         .tasks
         .values()
-        .filter(|task| done(task.status))
+        .filter(|task| has_changed_something(task))
         .map(|task| task.task_id.as_str())
         .collect();
-    (!installed.is_empty()).then(|| format!("it installed {}", installed.join(", ")))
+    (!changed.is_empty()).then(|| format!("it installed {}", changed.join(", ")))
+}
+
+/// Whether something of a task is, or may be, on the machine.
+fn has_changed_something(task: &TaskRecord) -> bool {
+    task.status == TaskStatus::Completed
+        || task.commands().iter().any(|command| {
+            command.kind.is_none()
+                && (command.status == CommandStatus::Success
+                    || command.outcome == Some(AttemptOutcome::Indeterminate))
+        })
 }
 
 /// Which session was expanded from which.

@@ -8,8 +8,8 @@ use crate::{
     exec::Attempt,
     flow::{count, walk_to_execution},
     model::{
-        Agent, ApprovedBy, CommandSkipped, EventKind, PauseReason, Plan, Session, SessionCreated,
-        SessionId, SessionStatus, TaskId, VERSION,
+        Agent, ApprovedBy, CommandSkipped, Digest, EventKind, PauseReason, Phase, Plan, Session,
+        SessionCreated, SessionId, SessionStatus, TaskId, VERSION,
     },
     store::{Damage, Rescue, Rewrite, Salvor, Source, Store, StoreError, Survey, Way},
 };
@@ -22,10 +22,14 @@ pub const BY_HAND: u8 = 3;
 pub struct Prospect {
     pub damage: Vec<Damage>,
     pub level: u8,
+    /// A level that would save more.
+    pub better: Option<u8>,
     pub done: String,
     pub lost: String,
     /// Where a session can be made to go on by hand, and what is known of each place.
     pub places: Vec<Place>,
+    /// The plan that they are of.
+    pub plan: Option<Plan>,
 }
 
 /// A planned command, as what is left of the attempts tells of it.
@@ -62,6 +66,8 @@ pub enum RecoverError {
     StillRunning { id: SessionId, what: String },
     #[error("nothing but a plan could say what session {id} was to do, and there is none")]
     NoPlan { id: SessionId },
+    #[error("the plan of session {id} is {found}, and the one it has approved is {approved}")]
+    OtherPlan { id: SessionId, approved: Digest, found: Digest },
     #[error("the plan of session {id} has no {what}")]
     NoPlace { id: SessionId, what: String },
     #[error(transparent)]
@@ -74,24 +80,67 @@ impl From<DiskError> for RecoverError {
     }
 }
 
-/// Looks at a record and says what can be done about it; `None` if nothing is wrong.
+/// Looks at a record and says what can be done about it; `None` if nothing is wrong. `plan` stands
+/// in for one that cannot be read.
 pub fn prospect(
     store: &Store,
     id: &SessionId,
     level: Option<u8>,
+    plan: Option<Plan>,
 ) -> Result<Option<Prospect>, RecoverError> {
     let survey = store.survey(id)?;
-    if survey.damage.is_empty() && level != Some(BY_HAND) {
+    // A document that never had a journal can be set right by hand as well.
+    let by_itself = || store.load(id).is_ok_and(|loaded| !loaded.has_journal());
+    if survey.damage.is_empty() && !(level == Some(BY_HAND) && by_itself()) {
         return Ok(None);
     }
-    let best = survey.rescues.first().map_or(BY_HAND, |rescue| rescue.source.level());
+    let best = match survey.rescues.first() {
+        Some(rescue) if tells_enough(store, id, rescue)? => rescue.source.level(),
+        _ => BY_HAND,
+    };
     let level = level.unwrap_or(best);
     let (done, lost) = match level {
         BY_HAND => by_hand(),
-        level => describe(chosen(&survey, level)?),
+        level => {
+            let rescue = chosen(&survey, level)?;
+            check_enough(store, id, rescue)?;
+            describe(rescue)
+        }
     };
-    let places = if level == BY_HAND { places(store, id)? } else { Vec::new() };
-    Ok(Some(Prospect { damage: survey.damage, level, done, lost, places }))
+    let plan = match (level, plan) {
+        (BY_HAND, Some(plan)) => Some(plan),
+        (BY_HAND, None) => match store.plan(id) {
+            Err(StoreError::Plan { .. }) => None,
+            plan => plan?,
+        },
+        _ => None,
+    };
+    let places = plan.as_ref().map(|plan| places(store, id, plan)).transpose()?.unwrap_or_default();
+    let better = (level > best).then_some(best);
+    Ok(Some(Prospect { damage: survey.damage, level, better, done, lost, places, plan }))
+}
+
+fn check_enough(store: &Store, id: &SessionId, rescue: &Rescue) -> Result<(), RecoverError> {
+    if tells_enough(store, id, rescue)? {
+        return Ok(());
+    }
+    let why = "commands ran of which it would know nothing: only you can say where to go on";
+    let level = rescue.source.level();
+    Err(RecoverError::NoLevel { id: id.clone(), level, why: why.into() })
+}
+
+/// Whether what a rescue leads to knows of the commands that ran. Where it ends before the plan was
+/// approved and some ran since, going on from there would run them again.
+fn tells_enough(store: &Store, id: &SessionId, rescue: &Rescue) -> Result<bool, RecoverError> {
+    if rescue.session.phase.current >= Phase::Execute {
+        return Ok(true);
+    }
+    for (_, directory) in store.attempts(id)? {
+        if Attempt::new(store.fs(), &directory).claim()?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Makes a record usable again; `None` if nothing is wrong with it.
@@ -105,6 +154,7 @@ pub fn recover(
         return Ok(None);
     }
     let rescue = chosen(&salvor.survey, level)?.clone();
+    check_enough(&around.store, id, &rescue)?;
     let (done, mut lost) = describe(&rescue);
     let mut rewrite = salvor.rewrite(&rescue, &around.clock.now())?;
     if let Some(rewrite) = &mut rewrite {
@@ -120,15 +170,21 @@ pub fn recover(
 pub fn recover_by_hand(
     around: &Surroundings,
     id: &SessionId,
+    plan: &Plan,
     resume_at: &ResumeAt,
     approved_by: ApprovedBy,
 ) -> Result<Recovered, RecoverError> {
-    let plan = around.store.plan(id)?.ok_or_else(|| RecoverError::NoPlan { id: id.clone() })?;
-    check_place(id, &plan, resume_at)?;
+    check_place(id, plan, resume_at)?;
+    let digest = plan.compute_digest();
     let salvor = around.store.take_wreck(id, &around.pen)?;
-    nothing_runs(around, &salvor)?;
+    let known = salvor.survey.rescues.iter().find_map(|rescue| rescue.session.plan.digest.clone());
+    if let Some(approved) = known.filter(|approved| *approved != digest) {
+        return Err(RecoverError::OtherPlan { id: id.clone(), approved, found: digest });
+    }
+    let mut rewrite = salvor.rewrite_anew(&around.clock.now())?;
+    nothing_runs(around, &salvor, &rewrite)?;
+    salvor.keep_plan(plan)?;
     let (done, lost) = by_hand();
-    let mut rewrite = salvor.rewrite_anew(&around.clock.now());
     let illegal = |source| RecoverError::Store(salvor.illegal(source));
     let agent = match approved_by {
         ApprovedBy::Unattended => Agent::unattended(),
@@ -147,8 +203,8 @@ pub fn recover_by_hand(
     rewrite.record(EventKind::SessionCreated(Box::new(created))).map_err(illegal)?;
     let walk = rewrite
         .session()
-        .map(|session| walk_to_execution(session, &plan, &plan.compute_digest(), &[], approved_by));
-    for kind in walk.into_iter().flatten().chain(assumed(&plan, resume_at)) {
+        .map(|session| walk_to_execution(session, plan, &digest, &[], approved_by));
+    for kind in walk.into_iter().flatten().chain(assumed(plan, resume_at)) {
         rewrite.record(kind).map_err(illegal)?;
     }
     let level = BY_HAND;
@@ -256,25 +312,26 @@ fn take_up_attempts(
     rescue: &Rescue,
     rewrite: &mut Rewrite,
 ) -> Result<Option<String>, RecoverError> {
-    let known = rescue.session.revision();
-    // With a new journal every attempt goes to another place, also one that is under way.
-    let moved = if matches!(rescue.way, Way::Anew { .. }) { 0 } else { known };
-    let attempts = salvor.lost_attempts(moved)?;
-    let plan = rescue.session.plan.digest.as_ref();
-    let plan = plan.and_then(|digest| around.store.approved_plan(&salvor.survey.id, digest).ok());
+    let plan = match around.store.plan(&salvor.survey.id) {
+        Err(StoreError::Plan { .. }) => None,
+        plan => plan?.filter(|plan| Some(plan.compute_digest()) == rescue.session.plan.digest),
+    };
     let mut rebuilder = Rebuilder::new(around.store.fs(), &salvor.survey.id, plan);
-    for attempt in &attempts {
-        rebuilder.look_at(attempt, attempt.seq <= known)?;
+    for attempt in &salvor.attempts(rewrite)? {
+        rebuilder.look_at(attempt)?;
     }
-    rebuilder.record(rewrite).map_err(|source| RecoverError::Store(salvor.illegal(source)))
+    let known = rescue.session.revision();
+    rebuilder.record(rewrite, known).map_err(|source| RecoverError::Store(salvor.illegal(source)))
 }
 
-fn nothing_runs(around: &Surroundings, salvor: &Salvor) -> Result<(), RecoverError> {
+/// Refuses to go on while something of the session still runs.
+fn nothing_runs(
+    around: &Surroundings,
+    salvor: &Salvor,
+    rewrite: &Rewrite,
+) -> Result<(), RecoverError> {
     let mut rebuilder = Rebuilder::new(around.store.fs(), &salvor.survey.id, None);
-    for attempt in &salvor.lost_attempts(0)? {
-        rebuilder.look_at(attempt, true)?;
-    }
-    Ok(())
+    salvor.attempts(rewrite)?.iter().try_for_each(|attempt| rebuilder.look_at(attempt))
 }
 
 fn check_place(id: &SessionId, plan: &Plan, at: &ResumeAt) -> Result<(), RecoverError> {
@@ -318,11 +375,10 @@ fn assumed(plan: &Plan, at: &ResumeAt) -> Vec<EventKind> {
 }
 
 /// Every place of the plan, with what is left of its attempts.
-fn places(store: &Store, id: &SessionId) -> Result<Vec<Place>, RecoverError> {
-    let Some(plan) = store.plan(id)? else { return Ok(Vec::new()) };
+fn places(store: &Store, id: &SessionId, plan: &Plan) -> Result<Vec<Place>, RecoverError> {
     let digest = plan.compute_digest();
     let mut told = std::collections::HashMap::new();
-    for (_, directory) in store.attempts(id)? {
+    for directory in store.all_attempts(id)? {
         let attempt = Attempt::new(store.fs(), &directory);
         let Some(claim) = attempt.claim()? else { continue };
         let Some(order) = claim.order.filter(|order| order.plan == digest) else { continue };

@@ -54,7 +54,7 @@ pub struct Wishes {
 }
 
 /// Reads a plan file and finds everything that is wrong with it.
-fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
+pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
     let unreadable = |source| RunError::PlanFile { path: path.into(), source };
     // Not of our own making: it may be a link, or a pipe.
     let file = std::fs::File::open(path).map_err(unreadable)?;
@@ -141,6 +141,10 @@ pub fn resume(
         let plan = plan_of(around, &recorder, wishes.plan.as_deref())?;
         let session = recorder.session();
         let digest = plan.compute_digest();
+        // What is to be approved includes what will be done once more.
+        for note in flow::told_anew(session, &plan) {
+            watcher(Told::Note(&note));
+        }
         // A run may have died anywhere on the way to the first command.
         let approved_by = match session.plan.approved_by {
             _ if session.phase.current >= Phase::Execute && session.plan.digest.is_some() => None,
@@ -278,7 +282,7 @@ fn plan_of(
     if let Some(task) = flow::missing_from(session, &plan) {
         return Err(RunError::PlanLacks { id: id.clone(), path: path.into(), task });
     }
-    store.replace_plan(recorder, &plan)?;
+    recorder.keep_plan(store, &plan)?;
     Ok(plan)
 }
 

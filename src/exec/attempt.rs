@@ -25,6 +25,8 @@ pub struct Attempt {
 pub enum Standing {
     /// No supervisor has taken it: nothing has run, and it can be started.
     Unclaimed,
+    /// Another attempt of that number left its directory here: nothing of this one has run.
+    Another,
     /// Its supervisor lives: a result will come.
     Running(Claim),
     Finished(Box<Finish>),
@@ -63,6 +65,9 @@ impl Attempt {
         let Some((claim, file)) = Claim::read(&self.fs, &self.directory)? else {
             return Ok(Standing::Unclaimed);
         };
+        if claim.order.as_ref().is_some_and(|order| order.cookie != cookie) {
+            return Ok(Standing::Another);
+        }
         // The order matters: a result is published before the claim is let go.
         let locked = file.is_locked()?;
         if let Some(finish) = finish::read(&self.fs, &self.directory.join(RESULT))? {
@@ -71,7 +76,9 @@ impl Attempt {
         if locked {
             return Ok(Standing::Running(claim));
         }
-        let remains = os::remains(claim.pid, claim.start_time, cookie);
+        // Nobody's number leads a session that could be looked for.
+        let leader = if claim.pid == 0 { u32::MAX } else { claim.pid };
+        let remains = os::remains(leader, claim.start_time, cookie);
         let mut names: Vec<_> =
             remains.iter().map(|process| format!("{} ({})", process.name, process.pid)).collect();
         if names.is_empty() && self.is_alive()? {
@@ -105,7 +112,7 @@ impl Attempt {
             return Ok(false);
         };
         // While the claim is locked its number is that of the supervisor and of nobody else.
-        if !file.is_locked()? {
+        if claim.pid == 0 || !file.is_locked()? {
             return Ok(false);
         }
         let supervisor = Process {

@@ -41,6 +41,10 @@ pub struct Order {
     pub plan: Digest,
     pub task_ids: Vec<TaskId>,
     pub command_index: usize,
+    /// The approved text.
+    pub command: String,
+    #[serde(default)]
+    pub idempotent: bool,
     pub cookie: String,
 }
 
@@ -68,11 +72,17 @@ impl Claim {
         }
     }
 
+    fn unreadable() -> Self {
+        Self { pid: 0, sid: 0, pgid: 0, start_time: 0, boot_id: String::new(), order: None }
+    }
+
     pub(super) fn read(fs: &Fs, directory: &Path) -> Result<Option<(Self, File)>, DiskError> {
         match fs.open_read(&directory.join(CLAIM)) {
             Ok(file) => {
                 let bytes = file.read_from(0)?;
-                Ok(serde_json::from_slice(&bytes).ok().map(|claim| (claim, file)))
+                // One that cannot be read is a claim all the same.
+                let claim = serde_json::from_slice(&bytes).unwrap_or_else(|_| Self::unreadable());
+                Ok(Some((claim, file)))
             }
             Err(error) if error.not_found() => Ok(None),
             Err(error) => Err(error),

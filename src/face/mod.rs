@@ -12,7 +12,7 @@ mod text;
 pub use history::history_line;
 pub use progress::{Progress, goodbye, log_header, log_text, plan_text};
 pub use prune::pruning_text;
-pub use recover::{prospect_text, recovered_text};
+pub use recover::{prospect_json, prospect_text, recovered_text};
 pub use sessions::{session_table, sessions_json};
 pub use status::status_text;
 pub use text::{plural, visible};

@@ -6,8 +6,8 @@ use super::{plural, visible};
 use crate::{
     engine::{Ended, Told},
     model::{
-        AttemptOutcome, CommandFinished, CommandStarted, CommandVerdict, Event, EventKind, Plan,
-        ResumeAction, SessionStatus, TaskId,
+        AttemptOutcome, CommandFinished, CommandVerdict, Event, EventKind, Plan, ResumeAction,
+        SessionStatus, TaskId,
     },
 };
 
@@ -193,19 +193,23 @@ pub fn plan_text(plan: &Plan) -> String {
 }
 
 /// The line above the output of an attempt.
-pub fn log_header(started: &CommandStarted, finished: Option<&CommandFinished>) -> String {
-    let ended = match finished {
-        None => "not recorded how it ended".into(),
-        Some(finished) => match (finished.outcome, finished.exit_code, finished.signal) {
-            (AttemptOutcome::Indeterminate, ..) => "nobody knows how it ended".into(),
-            (AttemptOutcome::TimedOut, ..) => "timed out".into(),
-            (AttemptOutcome::NotStarted, ..) => "could not be started".into(),
-            (_, Some(code), _) => format!("exit code {code}"),
-            (_, _, Some(signal)) => format!("signal {signal}"),
-            _ => "ended".into(),
-        },
+pub fn log_header(
+    task_id: &TaskId,
+    command: &str,
+    outcome: Option<AttemptOutcome>,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+) -> String {
+    let ended = match (outcome, exit_code, signal) {
+        (None, ..) => "not recorded how it ended".into(),
+        (Some(AttemptOutcome::Indeterminate), ..) => "nobody knows how it ended".into(),
+        (Some(AttemptOutcome::TimedOut), ..) => "timed out".into(),
+        (Some(AttemptOutcome::NotStarted), ..) => "could not be started".into(),
+        (_, Some(code), _) => format!("exit code {code}"),
+        (_, _, Some(signal)) => format!("signal {signal}"),
+        _ => "ended".into(),
     };
-    format!("== {} $ {} ({ended})\n", started.task_id, visible(&started.command))
+    format!("== {task_id} $ {} ({ended})\n", visible(command))
 }
 
 /// Output that orders no terminal about, with a word about what is missing before it.

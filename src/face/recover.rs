@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use serde_json::{Value, json};
+
 use super::visible;
 use crate::{
     engine::{Prospect, Recovered},
@@ -20,6 +22,9 @@ pub fn prospect_text(id: &SessionId, prospect: &Prospect) -> String {
     }
     let _ = writeln!(text, "\nlevel {}: {}", prospect.level, prospect.done);
     let _ = writeln!(text, "         {}", prospect.lost);
+    if let Some(better) = prospect.better {
+        let _ = writeln!(text, "         Level {better} would save more.");
+    }
     if prospect.places.is_empty() {
         return text;
     }
@@ -30,6 +35,32 @@ pub fn prospect_text(id: &SessionId, prospect: &Prospect) -> String {
         let _ = writeln!(text, "      {}", visible(&place.known));
     }
     text
+}
+
+/// The same, for programs.
+pub fn prospect_json(id: &SessionId, prospect: &Prospect) -> Value {
+    let damage = prospect.damage.iter();
+    let places = prospect.places.iter();
+    json!({
+        "session_id": id,
+        "damage": damage
+            .map(|damage| json!({"path": damage.path.to_string_lossy(), "why": damage.why}))
+            .collect::<Vec<_>>(),
+        "level": prospect.level,
+        "better": prospect.better,
+        "done": prospect.done,
+        "lost": prospect.lost,
+        "places": places
+            .map(|place| {
+                json!({
+                    "task_id": place.task_id,
+                    "command_index": place.command_index,
+                    "command": place.command,
+                    "known": place.known,
+                })
+            })
+            .collect::<Vec<_>>(),
+    })
 }
 
 /// What was done, and how to go on.

@@ -12,7 +12,7 @@ pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};
 pub use plan_check::{Problem, plan_problems};
-pub use takeover::{back_to_plan, missing_from};
+pub use takeover::{back_to_plan, missing_from, told_anew};
 pub use walk::{completed, passed, walk_to_execution};
 pub use work::{
     count, has_begun, is_indeterminate, judge, last_line, missing_dependency, version_in,

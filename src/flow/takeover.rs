@@ -37,6 +37,17 @@ pub fn back_to_plan(session: &Document, plan: &Plan) -> Option<EventKind> {
     }))
 }
 
+/// The tasks that begin anew with such a plan, in words.
+pub fn told_anew(session: &Document, plan: &Plan) -> Vec<String> {
+    let Some(EventKind::SessionRevised(revised)) = back_to_plan(session, plan) else {
+        return Vec::new();
+    };
+    let word = |task: &TaskId| {
+        format!("what was executed of {task} is not what the plan says: it begins anew")
+    };
+    revised.tasks_reset.iter().map(word).collect()
+}
+
 /// Whether what was executed of a task is what the plan would have executed so far. Otherwise
 /// nothing says which of the plan's commands are done, and the task begins anew.
 fn follows(task: &TaskRecord, plan: &Plan) -> bool {

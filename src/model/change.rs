@@ -6,11 +6,11 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::{
-    Checkpoint, Choice, DeferredVerification, Document, Event, EventKind, Expansion, Extra,
-    Lifecycle, Meta, Phase, PhaseArtifact, PhaseEntry, PhaseState, PhaseTiming, PlanRecord,
-    ProfileChoice, Recovery, ResumeAction, Revision, Seconds, SessionCreated, SessionRevised,
-    SessionStatus, TaskRecord, TaskStatus, Timestamp, UserOverride, VERSION, Violation,
-    WorkflowStructure, work,
+    Checkpoint, Choice, CommandStatus, DeferredVerification, Document, Event, EventKind, Expansion,
+    Extra, Lifecycle, Meta, Phase, PhaseArtifact, PhaseEntry, PhaseState, PhaseTiming, PlanRecord,
+    ProfileChoice, Recovery, ResumeAction, ResumePoint, Revision, Seconds, SessionCreated,
+    SessionRevised, SessionStatus, TaskRecord, TaskStatus, Timestamp, UserOverride, VERSION,
+    Violation, WorkflowStructure, work,
 };
 
 impl Document {
@@ -92,6 +92,14 @@ impl Document {
         if document.resume_points.is_empty() {
             document.resume_points.extend(given.clone());
         }
+        let begun: Vec<_> = document
+            .tasks
+            .values()
+            .filter(|task| !task.status.is_settled() && task.status != TaskStatus::Pending)
+            .filter(|task| document.resume_point_of(&task.task_id).is_none())
+            .map(|task| where_to_go_on(task))
+            .collect();
+        document.resume_points.extend(begun);
         document.rebuild_resume_points();
         // A point for a task that is not listed yet is all there is to go by.
         if document.resume_point.is_none() {
@@ -394,6 +402,23 @@ impl Document {
             extra: Extra::new(),
         };
         self.choices.insert(id.into(), choice);
+    }
+}
+
+/// Where a task goes on that was begun by a program which did not say so.
+fn where_to_go_on(task: &TaskRecord) -> ResumePoint {
+    let commands = || task.commands().iter().filter(|command| command.kind.is_none());
+    let failed = commands().find(|command| command.status == CommandStatus::Failed);
+    let (index, action, context) = match failed {
+        Some(failed) => (failed.command_index, ResumeAction::Choose, "it did not end well"),
+        None => (Some(commands().count()), ResumeAction::Retry, "it was begun"),
+    };
+    ResumePoint {
+        task_id: task.task_id.clone(),
+        command_index: index.unwrap_or(0),
+        action,
+        context: context.into(),
+        extra: Extra::new(),
     }
 }
 

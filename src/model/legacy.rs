@@ -296,7 +296,7 @@ impl Reader<'_> {
         if !task.contains_key("status") {
             let done = is_moment || task.get("completed") == Some(&json!(true));
             let status = match () {
-                () if task.contains_key("error") => "failed",
+                () if task.get("error").is_some_and(|error| !error.is_null()) => "failed",
                 () if done => "completed",
                 () if task.contains_key("started_at") => "in_progress",
                 () => "pending",
@@ -335,8 +335,9 @@ impl Reader<'_> {
         }
         if failed
             && !task.contains_key("failure_context")
-            && let Some(Value::String(error)) = task.shift_remove("error")
+            && let Some(Value::String(error)) = task.get("error").cloned()
         {
+            task.shift_remove("error");
             self.tell(format!("{place}.error"), "read as `failure_context.error`");
             let context = json!({
                 "error_type": "unknown",

@@ -91,8 +91,13 @@ fn parse_bytes(bytes: &[u8]) -> Result<Reading, Unread> {
     let mut value: Value = serde_json::from_str(text)
         .map_err(|error| Unread::Damaged(DocumentError::NotJson(error)))?;
     // A newer format may have any shape: look for its version before calling it damaged.
-    if let Some(version) = value["meta"]["version"].as_str().filter(|version| is_newer(version)) {
-        return Err(Unread::Newer(version.into()));
+    let version = match &value["meta"]["version"] {
+        Value::String(version) => Some(version.clone()),
+        Value::Number(version) => Some(version.to_string()),
+        _ => None,
+    };
+    if let Some(version) = version.filter(|version| is_newer(version)) {
+        return Err(Unread::Newer(version));
     }
     let trust = if is_legacy(&value) {
         Trust::Legacy(modernize(&mut value, &local_time))

@@ -98,6 +98,10 @@ pub enum JournalError {
     TooLarge { found: u64, limit: u64 },
     #[error("it ends after line {line}, and the document has taken in {revision}")]
     Short { line: u64, revision: u64 },
+    #[error("it ends after line {line}, and attempt {attempt} began after that")]
+    Lost { line: u64, attempt: u64 },
+    #[error("a recovery of it was cut short")]
+    HalfRecovered,
     #[error("line {line} is not the one the document was made from")]
     OtherLine { line: u64 },
     #[error("it is a symbolic link; a journal must be a file of its own")]

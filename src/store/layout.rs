@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{StoreError, error::HomeProblem};
 use crate::{
     disk::{EntryKind, Fs},
-    model::{SessionId, SessionStatus},
+    model::{Digest, SessionId, SessionStatus},
 };
 
 /// `~/.agentic-provision`, or wherever else it was put.
@@ -98,6 +98,12 @@ impl Home {
     /// What was found in the way, kept for whoever wants to look.
     pub fn set_aside(&self, id: &SessionId) -> PathBuf {
         self.record(id).join("set-aside")
+    }
+
+    /// Where attempts go that a journal says nothing of, of which `chain` is the last line that
+    /// counts: the same place for the same damage, so that an interrupted recovery finds them again.
+    pub(super) fn attempts_aside(&self, id: &SessionId, chain: &Digest) -> PathBuf {
+        self.set_aside(id).join(format!("attempts-after-{}", &chain.as_str()[..16]))
     }
 
     fn directories(&self) -> [PathBuf; 5] {

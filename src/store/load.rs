@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     disk::File,
-    model::{Adaptation, Event, Illegal, Session, SessionId, differences},
+    model::{Adaptation, Document, Event, EventKind, Illegal, Session, SessionId, differences},
 };
 
 /// The most bytes of a journal that are read at once: some three million events.
@@ -66,6 +66,30 @@ struct Found {
 
 impl Store {
     pub fn load(&self, id: &SessionId) -> Result<Loaded, StoreError> {
+        // Before the journal is read: an attempt begins after its line was written.
+        let newest = self.newest_attempt(id)?;
+        let loaded = match (self.load_lines(id), newest) {
+            // Something ran: there was a session.
+            (Err(StoreError::Unknown(_)), Some(attempt)) => {
+                return Err(self.damaged(id, JournalError::Lost { line: 0, attempt }));
+            }
+            (loaded, _) => loaded?,
+        };
+        if let Some(end) = &loaded.journal {
+            let line = end.seq;
+            if let Some(attempt) = newest.filter(|attempt| *attempt > line) {
+                return Err(self.damaged(id, JournalError::Lost { line, attempt }));
+            }
+            if let Some(chain) = &end.chain
+                && self.fs.stat(&self.home.attempts_aside(id, chain))?.is_some()
+            {
+                return Err(self.damaged(id, JournalError::HalfRecovered));
+            }
+        }
+        Ok(loaded)
+    }
+
+    fn load_lines(&self, id: &SessionId) -> Result<Loaded, StoreError> {
         // A document on its way to another shelf is missed by one who looks at the wrong moment.
         let mut found = self.find_documents(id)?;
         for _ in 0..LOOKS {
@@ -221,6 +245,9 @@ impl Store {
         };
         let start = self.anchor(id, &loaded.session, &journal)?;
         let scanned = self.scan_tail(id, &journal, start)?;
+        if revision == 0 {
+            self.check_imported(id, &loaded, scanned.events.first())?;
+        }
         // A document without a revision has taken in nothing: the journal tells it all.
         let base = (revision > 0).then_some(loaded.session.clone());
         if let Some(session) = self.replay(id, base, &scanned.events)? {
@@ -234,6 +261,29 @@ impl Store {
             self.check_against(id, &loaded, self.journal(id)?.as_ref())?;
         }
         Ok(loaded)
+    }
+
+    /// A document without a revision beside a journal is the one that the journal was begun with, or
+    /// it was edited.
+    fn check_imported(
+        &self,
+        id: &SessionId,
+        loaded: &Loaded,
+        first: Option<&Event>,
+    ) -> Result<(), StoreError> {
+        let Some(first) = first else { return Ok(()) };
+        let mut found = loaded.session.document().clone();
+        if let EventKind::SessionImported { document, .. } = &first.kind {
+            found.meta.imported_from.clone_from(&document.meta.imported_from);
+            if found == **document {
+                return Ok(());
+            }
+        }
+        let replayed = self.replay(id, None, std::slice::from_ref(first))?;
+        let value = |document: &Document| serde_json::to_value(document).unwrap_or_default();
+        let expected = replayed.as_ref().map(|session| value(session)).unwrap_or_default();
+        let differences = differences(&expected, &value(&found));
+        Err(StoreError::Edited { id: id.clone(), path: loaded.path.clone(), differences })
     }
 
     /// The place in the journal that the snapshot was made at, if the journal agrees.

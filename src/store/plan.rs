@@ -1,6 +1,6 @@
 //! The plan of a session, kept beside its journal: what is executed, now and after a resume.
 
-use super::{Recorder, Store, StoreError, error::PlanFileError, layout::create_if_absent};
+use super::{Store, StoreError, error::PlanFileError, layout::create_if_absent};
 use crate::{
     disk,
     model::{Digest, Plan, SessionId},
@@ -20,8 +20,8 @@ impl Store {
     }
 
     /// Keeps a plan in the place of one that is gone or cannot be read, which is set aside.
-    pub fn replace_plan(&self, holder: &Recorder, plan: &Plan) -> Result<(), StoreError> {
-        let id = &holder.session().meta.id;
+    /// The caller holds the session's lock.
+    pub(super) fn replace_plan(&self, id: &SessionId, plan: &Plan) -> Result<(), StoreError> {
         if matches!(self.plan(id), Ok(Some(kept)) if kept == *plan) {
             return Ok(());
         }

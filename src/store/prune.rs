@@ -3,9 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    Pen, Recorder, Shelf, Store, StoreError, layout::create_if_absent, survey::attempts_in,
-};
+use super::{Pen, Recorder, Shelf, Store, StoreError, layout::create_if_absent};
 use crate::{
     disk::{DiskError, EntryKind, Fs, remove_if_there},
     model::SessionId,
@@ -20,23 +18,11 @@ impl Store {
     /// What the commands of a session wrote, and how much that is.
     pub fn logs(&self, id: &SessionId) -> Result<Vec<(PathBuf, u64)>, StoreError> {
         let mut found = Vec::new();
-        let mut places = vec![self.home.attempts(id)];
-        // A recovery may have put attempts elsewhere.
-        if self.fs.stat(&self.home.set_aside(id))?.is_some() {
-            let aside = self.home.set_aside(id);
-            places.extend(self.fs.list(&aside)?.into_iter().map(|entry| aside.join(entry.name)));
-        }
-        for place in places {
-            let is_directory = |stat: crate::disk::Stat| stat.kind == EntryKind::Directory;
-            if !self.fs.stat(&place)?.is_some_and(is_directory) {
-                continue;
-            }
-            for (_, directory) in attempts_in(&self.fs, &place)? {
-                for name in LOGS {
-                    let path = directory.join(name);
-                    if let Some(stat) = self.fs.stat(&path)? {
-                        found.push((path, stat.len));
-                    }
+        for directory in self.all_attempts(id)? {
+            for name in LOGS {
+                let path = directory.join(name);
+                if let Some(stat) = self.fs.stat(&path)? {
+                    found.push((path, stat.len));
                 }
             }
         }

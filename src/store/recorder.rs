@@ -296,6 +296,11 @@ impl Recorder {
         appended
     }
 
+    /// Keeps a plan for the session in place of one that is gone or cannot be read.
+    pub fn keep_plan(&self, store: &Store, plan: &Plan) -> Result<(), StoreError> {
+        store.replace_plan(&self.session.meta.id, plan)
+    }
+
     /// How long until [`Recorder::settle`] should be called if nothing is recorded meanwhile.
     pub fn due_in(&self, now: &Moment) -> Option<Duration> {
         self.snapshots.due_in(now, self.journal.end().offset)

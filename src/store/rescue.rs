@@ -4,9 +4,10 @@
 //! step, with everything there is to say about the recovery already in it: one who is interrupted
 //! before that step finds the old damage and does the same again, one after it finds a whole record.
 
-use std::path::{Path, PathBuf};
-
-use sha2::{Digest as _, Sha256};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Moment, Pen, Position, Recorder, Rescue, Shelf, Store, StoreError, Survey, Way,
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     disk::{self, Lock},
-    model::{Digest, Document, Event, EventKind, Illegal, Session, SessionId, Timestamp, VERSION},
+    model::{Document, Event, EventKind, Illegal, Plan, Session, SessionId, Timestamp, VERSION},
 };
 
 /// Whoever works on a damaged record: its lock is held.
@@ -25,7 +26,7 @@ pub struct Salvor {
     lock: Lock,
 }
 
-/// The directory of an attempt that the kept lines of a journal say nothing of.
+/// The directory of an attempt of which the kept lines of a journal do not say how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostAttempt {
     pub seq: u64,
@@ -44,6 +45,8 @@ pub struct Rewrite {
     now: Timestamp,
     /// Attempts up to this one stay where they are: the journal knows them.
     known: u64,
+    /// Where the others go.
+    aside: PathBuf,
 }
 
 impl Store {
@@ -54,7 +57,18 @@ impl Store {
         create_if_absent(&self.fs, &self.home.record(id))?;
         let lock = self.lock(id, pen)?;
         let survey = self.survey(id)?;
-        Ok(Salvor { store: self.clone(), survey, lock })
+        let salvor = Salvor { store: self.clone(), survey, lock };
+        salvor.bring_back_attempts()?;
+        Ok(salvor)
+    }
+}
+
+impl Store {
+    /// Makes room for an attempt whose number was used in an earlier life of its session.
+    pub fn put_attempt_aside(&self, id: &SessionId, seq: u64) -> Result<(), StoreError> {
+        let aside = self.free_place_aside(id, &format!("attempt-{seq}"))?;
+        self.fs.rename(&self.home.attempt(id, seq), &aside)?;
+        Ok(self.fs.sync_dir(&self.home.set_aside(id))?)
     }
 }
 
@@ -62,58 +76,103 @@ impl Salvor {
     /// The journal that a rescue leads to, before anything is said of the recovery; `None` if the
     /// present one stays.
     pub fn rewrite(&self, rescue: &Rescue, now: &Moment) -> Result<Option<Rewrite>, StoreError> {
-        let bytes = self.survey.journal.as_deref().unwrap_or_default();
+        let Some(aside) = self.attempts_aside(rescue) else { return Ok(None) };
+        let mut rewrite = Rewrite::empty(now, aside);
         match &rescue.way {
-            Way::Keep => Ok(None),
+            Way::Keep => return Ok(None),
             Way::Cut { end, .. } => {
+                let bytes = self.survey.journal.as_deref().unwrap_or_default();
                 let kept = usize::try_from(end.offset).unwrap_or(usize::MAX);
-                Ok(Some(Rewrite {
-                    bytes: bytes.get(..kept).unwrap_or_default().to_vec(),
-                    end: end.clone(),
-                    known: end.seq,
-                    session: Some(rescue.session.clone()),
-                    now: now.wall.clone(),
-                }))
+                rewrite.bytes = bytes.get(..kept).unwrap_or(bytes).to_vec();
+                if kept > bytes.len() {
+                    // All that was left of the last line but its end.
+                    rewrite.bytes.push(b'\n');
+                }
+                rewrite.end = end.clone();
+                rewrite.known = end.seq;
+                rewrite.session = Some(rescue.session.clone());
             }
             Way::Anew { .. } => {
                 let mut document = rescue.session.document().clone();
-                document.relocate_logs(&format!("{}/", self.attempts_aside()));
-                let mut rewrite = Rewrite::empty(now);
+                document.relocate_logs(&format!("{}/", self.below_record(&rewrite.aside)));
                 rewrite.import(document).map_err(|source| self.illegal(source))?;
-                Ok(Some(rewrite))
             }
         }
+        Ok(Some(rewrite))
     }
 
     /// A journal for a session of which nothing is known.
-    pub fn rewrite_anew(&self, now: &Moment) -> Rewrite {
-        Rewrite::empty(now)
+    pub fn rewrite_anew(&self, now: &Moment) -> Result<Rewrite, StoreError> {
+        let aside = self.store.free_place_aside(&self.survey.id, "attempts")?;
+        Ok(Rewrite::empty(now, aside))
+    }
+
+    /// Keeps the plan that the session goes on with.
+    pub fn keep_plan(&self, plan: &Plan) -> Result<(), StoreError> {
+        self.store.replace_plan(&self.survey.id, plan)
     }
 
     pub fn illegal(&self, source: Illegal) -> StoreError {
         StoreError::Illegal { id: self.survey.id.clone(), source }
     }
 
-    /// The attempts beyond the `known` ones, wherever an earlier recovery may have left them.
-    pub fn lost_attempts(&self, known: u64) -> Result<Vec<LostAttempt>, StoreError> {
-        let (id, home) = (&self.survey.id, &self.store.home);
-        let aside = self.attempts_aside();
-        let mut found = attempts_in(&self.store.fs, &home.attempts(id))?;
-        found.extend(attempts_in(&self.store.fs, &home.record(id).join(&aside))?);
-        found.sort_unstable();
-        let lost = found
+    /// The attempts that `rewrite` says nothing of, and, in the order they began, those that it
+    /// holds for open.
+    pub fn attempts(&self, rewrite: &Rewrite) -> Result<Vec<LostAttempt>, StoreError> {
+        let aside = self.below_record(&rewrite.aside);
+        let session = rewrite.session.as_ref();
+        let open: BTreeSet<u64> = session
             .into_iter()
-            .filter(|(seq, _)| *seq > known)
-            .map(|(seq, directory)| LostAttempt { seq, directory, log: format!("{aside}/{seq}") });
-        Ok(lost.collect())
+            .flat_map(|session| session.tasks.values())
+            .flat_map(|task| task.in_flight.iter().map(|open| open.seq))
+            .collect();
+        let here = self.store.attempts(&self.survey.id)?.into_iter();
+        let mut found: Vec<_> = here
+            .filter(|(seq, _)| *seq > rewrite.known || open.contains(seq))
+            .map(|(seq, directory)| {
+                let place = if seq > rewrite.known { aside.as_str() } else { "attempts" };
+                LostAttempt { seq, directory, log: format!("{place}/{seq}") }
+            })
+            .collect();
+        // One that has no directory has not begun.
+        for seq in open {
+            if !found.iter().any(|attempt| attempt.seq == seq) {
+                let directory = self.store.home.attempt(&self.survey.id, seq);
+                found.push(LostAttempt { seq, directory, log: format!("attempts/{seq}") });
+            }
+        }
+        found.sort_unstable_by_key(|attempt| attempt.seq);
+        Ok(found)
     }
 
-    /// Where attempts go that a new journal does not know: the same place for the same damage, so
-    /// that an interrupted recovery finds them again.
-    fn attempts_aside(&self) -> String {
-        let damaged = self.survey.journal.as_deref().unwrap_or_default();
-        let sum = Digest::of(Sha256::digest(damaged).into());
-        format!("set-aside/attempts-{}", &sum.as_str()[..8])
+    /// Where attempts go that the journal of a rescue does not know.
+    fn attempts_aside(&self, rescue: &Rescue) -> Option<PathBuf> {
+        let last = match &rescue.way {
+            Way::Keep => None,
+            Way::Cut { end, .. } => end.chain.as_ref(),
+            Way::Anew { .. } => rescue.session.meta.chain.as_ref(),
+        };
+        last.map(|chain| self.store.home.attempts_aside(&self.survey.id, chain))
+    }
+
+    fn below_record(&self, path: &Path) -> String {
+        let record = self.store.home.record(&self.survey.id);
+        path.strip_prefix(record).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    /// Undoes what a recovery did that was cut short before the new journal was in place.
+    fn bring_back_attempts(&self) -> Result<(), StoreError> {
+        let (store, id) = (&self.store, &self.survey.id);
+        for aside in self.survey.rescues.iter().filter_map(|rescue| self.attempts_aside(rescue)) {
+            for (seq, directory) in attempts_in(&store.fs, &aside)? {
+                let place = store.home.attempt(id, seq);
+                if store.fs.stat(&place)?.is_none() {
+                    create_if_absent(&store.fs, &store.home.attempts(id))?;
+                    store.fs.rename(&directory, &place)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Does it: from here on the record can be used again. Returns what was set aside, too.
@@ -127,7 +186,7 @@ impl Salvor {
         create_if_absent(&store.fs, &store.home.set_aside(id))?;
         let everything = rewrite.is_some();
         if let Some(rewrite) = rewrite {
-            aside.extend(self.put_attempts_aside(rewrite.known)?);
+            aside.extend(self.put_attempts_aside(rewrite)?);
             aside.extend(self.replace_journal(&rewrite.bytes)?);
         }
         for shelf in Shelf::ALL {
@@ -147,22 +206,25 @@ impl Salvor {
         Ok((recorder, aside))
     }
 
-    fn put_attempts_aside(&self, known: u64) -> Result<Option<PathBuf>, StoreError> {
-        let (store, id) = (&self.store, &self.survey.id);
-        let lost: Vec<_> = attempts_in(&store.fs, &store.home.attempts(id))?
-            .into_iter()
-            .filter(|(seq, _)| *seq > known)
-            .collect();
+    fn put_attempts_aside(&self, rewrite: &Rewrite) -> Result<Option<PathBuf>, StoreError> {
+        let (store, place) = (&self.store, &rewrite.aside);
+        let mut lost = store.attempts(&self.survey.id)?;
+        lost.retain(|(seq, _)| *seq > rewrite.known);
         if lost.is_empty() {
             return Ok(None);
         }
-        let place = store.home.record(id).join(self.attempts_aside());
-        create_if_absent(&store.fs, &place)?;
+        create_if_absent(&store.fs, place)?;
         for (seq, directory) in lost {
-            store.fs.rename(&directory, &place.join(seq.to_string()))?;
+            let target = place.join(seq.to_string());
+            if store.fs.stat(&target)?.is_some() {
+                // Of an earlier life of this session.
+                let before = store.free_place_aside(&self.survey.id, &format!("attempt-{seq}"))?;
+                store.fs.rename(&target, &before)?;
+            }
+            store.fs.rename(&directory, &target)?;
         }
-        store.fs.sync_dir(&place)?;
-        Ok(Some(place))
+        store.fs.sync_dir(place)?;
+        Ok(Some(place.clone()))
     }
 
     /// Puts a new journal in the place of the old one, which gets another name.
@@ -189,8 +251,9 @@ impl Salvor {
 }
 
 impl Rewrite {
-    fn empty(now: &Moment) -> Self {
+    fn empty(now: &Moment, aside: PathBuf) -> Self {
         Self {
+            aside,
             bytes: Vec::new(),
             end: Position::default(),
             session: None,

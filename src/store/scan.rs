@@ -116,7 +116,15 @@ pub(super) fn salvage(bytes: &[u8], start: Position) -> Salvage {
         let number = end.seq.saturating_add(1);
         let offset = end.offset.saturating_add(line.len() as u64);
         let Some(whole) = line.strip_suffix(b"\n") else {
-            salvage.broken = Some((number, "it is cut off".into()));
+            // Lines are written with their new line: one that lost nothing else was there.
+            let offset = offset.saturating_add(1);
+            if let Ok(event) = line::decode(line, number, end.chain.as_ref(), offset) {
+                salvage.end = Position { seq: number, chain: Some(event.chain.clone()), offset };
+                salvage.events.push(event);
+                salvage.broken = Some((number + 1, "the line before it lost its end".into()));
+            } else {
+                salvage.broken = Some((number, "it is cut off".into()));
+            }
             break;
         };
         match line::decode(whole, number, end.chain.as_ref(), offset) {

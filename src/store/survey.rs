@@ -13,8 +13,8 @@ use super::{
     scan::{Salvage, salvage},
 };
 use crate::{
-    disk::{self, Fs},
-    model::{Document, Event, Illegal, Session, SessionId, differences},
+    disk::{self, EntryKind, Fs},
+    model::{Digest, Document, Event, EventKind, Illegal, Session, SessionId, differences},
 };
 
 /// The record of one session, looked at from all sides.
@@ -26,6 +26,8 @@ pub struct Survey {
     /// What can be done about it without anybody's memory, best first.
     pub rescues: Vec<Rescue>,
     pub(super) journal: Option<Vec<u8>>,
+    /// The chain of the journal's last good line.
+    pub(super) end: Option<Digest>,
     /// Where a document stands that nothing can be made of.
     pub(super) bad_documents: Vec<Shelf>,
     pub(super) bad_backup: bool,
@@ -87,6 +89,13 @@ struct Snapshot {
     reading: Result<Reading, String>,
 }
 
+impl Snapshot {
+    fn had_journal(&self) -> bool {
+        let reading = self.reading.as_ref().ok();
+        self.shelf.is_none() || reading.is_some_and(|r| r.document.meta.revision.is_some())
+    }
+}
+
 /// What a document is worth beside its journal.
 enum Verdict {
     /// The journal leads to it.
@@ -99,9 +108,14 @@ enum Verdict {
 impl Store {
     /// Looks at everything that is left of a session. Changes nothing.
     pub fn survey(&self, id: &SessionId) -> Result<Survey, StoreError> {
-        let snapshots = self.snapshots(id)?;
-        let (journal, unreadable) = self.journal_bytes(id)?;
-        if snapshots.is_empty() && journal.is_none() && unreadable.is_none() {
+        let whole = match self.load_verified(id) {
+            Ok(_) => true,
+            Err(error @ (StoreError::Disk(_) | StoreError::Newer { .. })) => return Err(error),
+            Err(_) => false,
+        };
+        let snapshots = if whole { Vec::new() } else { self.snapshots(id)? };
+        let (journal, unreadable) = if whole { (None, None) } else { self.journal_bytes(id)? };
+        if !whole && snapshots.is_empty() && journal.is_none() && unreadable.is_none() {
             let there = self.fs.stat(&self.home.plan(id))?.is_some();
             let attempts = self.fs.stat(&self.home.attempts(id))?.is_some();
             if !there && !attempts {
@@ -113,16 +127,20 @@ impl Store {
             damage: Vec::new(),
             rescues: Vec::new(),
             journal: None,
+            end: None,
             bad_documents: Vec::new(),
             bad_backup: false,
         };
-        match self.load_verified(id) {
-            Ok(_) => return Ok(survey),
-            Err(error @ (StoreError::Disk(_) | StoreError::Newer { .. })) => return Err(error),
-            Err(_) => {}
+        if whole {
+            return Ok(survey);
         }
+        // A document of someone else's making never had a journal.
+        let had_journal = snapshots.iter().any(Snapshot::had_journal)
+            || self.fs.stat(&self.home.record(id))?.is_some();
         let bytes = journal.as_deref().unwrap_or_default();
-        let history = History::of(id, bytes);
+        let mut history = History::of(id, bytes);
+        let lost = self.lost_after(id, &history.end)?;
+        history.miss(lost);
         for snapshot in snapshots {
             survey.weigh(snapshot, &history, bytes);
         }
@@ -134,15 +152,19 @@ impl Store {
         let journal_path = self.home.journal(id);
         let why = match (unreadable, &history.broken) {
             (Some(why), _) => Some(why),
-            (None, _) if journal.is_none() => Some("it is missing".into()),
+            (None, _) if journal.is_none() => had_journal.then(|| "it is missing".into()),
             (None, Some((line, why))) => Some(format!("line {line}: {why}")),
-            (None, None) => survey.taken_in().map(|revision| {
-                let line = history.end.seq;
-                format!("it ends after line {line}, and {revision} lines were taken in before")
-            }),
+            (None, None) => match survey.taken_in() {
+                Some(revision) => {
+                    let line = history.end.seq;
+                    Some(format!("it ends after line {line}, and {revision} lines were taken in"))
+                }
+                None => history.session.is_none().then(|| "it is empty".into()),
+            },
         };
         survey.damage.extend(why.map(|why| Damage { path: journal_path, why }));
         survey.journal = journal;
+        survey.end = history.end.chain;
         Ok(survey)
     }
 
@@ -167,14 +189,49 @@ impl Store {
         id: &SessionId,
     ) -> Result<(Option<Vec<u8>>, Option<String>), StoreError> {
         match self.open_journal(id) {
-            Ok(Some(file)) => {
-                self.check_length(id, file.stat()?.len)?;
-                Ok((Some(file.read_from(0)?), None))
-            }
+            Ok(Some(file)) => match self.check_length(id, file.stat()?.len) {
+                Err(StoreError::Journal { source, .. }) => Ok((None, Some(source.to_string()))),
+                Err(error) => Err(error),
+                Ok(()) => Ok((Some(file.read_from(0)?), None)),
+            },
             Ok(None) => Ok((None, None)),
             Err(StoreError::Journal { source, .. }) => Ok((None, Some(source.to_string()))),
             Err(error) => Err(error),
         }
+    }
+
+    /// The directories of all attempts, also of those that a recovery has put elsewhere.
+    pub fn all_attempts(&self, id: &SessionId) -> Result<Vec<PathBuf>, StoreError> {
+        let aside = self.home.set_aside(id);
+        let mut places = match self.fs.list(&aside) {
+            Err(error) if error.not_found() => Vec::new(),
+            entries => entries?
+                .into_iter()
+                .filter(|entry| entry.kind == EntryKind::Directory)
+                .map(|entry| aside.join(entry.name))
+                .collect(),
+        };
+        places.push(self.home.attempts(id));
+        let mut found = Vec::new();
+        for place in places {
+            found
+                .extend(attempts_in(&self.fs, &place)?.into_iter().map(|(_, directory)| directory));
+        }
+        Ok(found)
+    }
+
+    /// The last attempt that began, as its directory says.
+    pub(super) fn newest_attempt(&self, id: &SessionId) -> Result<Option<u64>, StoreError> {
+        Ok(self.attempts(id)?.last().map(|(seq, _)| *seq))
+    }
+
+    /// The first attempt that began behind the end of the journal: what was lost there.
+    fn lost_after(&self, id: &SessionId, end: &Position) -> Result<Option<u64>, StoreError> {
+        let mut began = self.attempts(id)?;
+        if let Some(chain) = &end.chain {
+            began.extend(attempts_in(&self.fs, &self.home.attempts_aside(id, chain))?);
+        }
+        Ok(began.into_iter().map(|(seq, _)| seq).filter(|seq| *seq > end.seq).min())
     }
 
     /// The attempts that have a directory of their own, in the order they began.
@@ -273,6 +330,14 @@ impl History {
         Self { events, end, broken, session }
     }
 
+    /// An attempt began that no line tells of: there were more lines than there are.
+    fn miss(&mut self, attempt: Option<u64>) {
+        if let (Some(attempt), None) = (attempt, &self.broken) {
+            let why = format!("it is missing: attempt {attempt} began behind the last line");
+            self.broken = Some((self.end.seq.saturating_add(1), why));
+        }
+    }
+
     fn rescue(&self, source: Source) -> Option<Rescue> {
         let session = self.session.clone()?;
         let way = match &self.broken {
@@ -287,6 +352,9 @@ impl History {
         let Some(revision) = document.meta.revision.filter(|revision| *revision > 0) else {
             return Verdict::Bad("it has no revision: it says nothing beside a journal".into());
         };
+        if self.supersedes(&document) {
+            return Verdict::Bad("the journal was begun anew since it was written".into());
+        }
         if revision <= self.end.seq {
             return self.confirm(&document, revision);
         }
@@ -297,6 +365,18 @@ impl History {
         }
         let (session, lost) = go_on(document, bytes);
         Verdict::Beyond(Box::new(session), lost)
+    }
+
+    /// Whether the journal was begun anew, by a recovery, after `document` was written. Every
+    /// document that follows from such a journal tells of that recovery.
+    fn supersedes(&self, document: &Document) -> bool {
+        self.events.first().is_some_and(|first| match &first.kind {
+            EventKind::SessionImported { document: imported, .. } => {
+                imported.meta.revision.is_some()
+                    && document.recoveries.len() <= imported.recoveries.len()
+            }
+            _ => false,
+        })
     }
 
     /// Whether the journal leads to `document` at its revision.

@@ -3,7 +3,8 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -139,6 +140,57 @@ fn a_kill_during_migration_loses_neither_file() {
     }
     assert_eq!(home.run(&["migrate", ID]).code, Some(0));
     assert_eq!(fs::read(&migrated).unwrap(), whole);
+}
+
+/// Copies a record into a home, as this program wrote it once.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    fs::set_permissions(to, fs::Permissions::from_mode(0o700)).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_record_of_version_1_1_0_is_read_for_ever() {
+    let id = "prov-20261116-193350-ae2b";
+    // Documents were not sealed from the first day.
+    for sealed in [true, false] {
+        let home = Home::new();
+        copy(&fixtures("1.1.0"), home.path());
+        if !sealed {
+            let path = home.document_path("completed", id);
+            let text = fs::read_to_string(&path).unwrap();
+            let (before, _) = text.split_once(",\n  \"checksum\"").unwrap();
+            fs::write(&path, format!("{before}\n}}\n")).unwrap();
+        }
+        let before = tree(home.path());
+        let output = home.run(&["history", id, "--verify"]);
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+        assert!(output.stdout.contains("35 lines verified"), "{}", output.stdout);
+        let status = home.json(&["status", id]);
+        assert_eq!(status["status"], "completed");
+        assert_eq!(status["progress"]["tasks_settled"], 3);
+        assert_eq!(home.json(&["recover", id])["level"], 0);
+        let logs = home.run(&["logs", id, "git", "--raw"]);
+        assert_eq!(logs.stdout, "hello Ada\ntwo\n");
+        assert_eq!(tree(home.path()), before);
+        // And gone on with: its document is made again from the journal, as it was.
+        let document = home.document("completed", id);
+        fs::remove_file(home.document_path("completed", id)).unwrap();
+        assert_eq!(home.run(&["resume", id]).code, Some(2));
+        let mut again = home.document("completed", id);
+        let seal = again.as_object_mut().unwrap().shift_remove("checksum");
+        assert!(seal.is_some());
+        let mut document = document;
+        document.as_object_mut().unwrap().shift_remove("checksum");
+        assert_eq!(again, document);
+    }
 }
 
 #[test]

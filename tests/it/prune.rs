@@ -101,3 +101,19 @@ fn what_cannot_be_read_is_left_alone() {
     assert!(pruned["kept"].to_string().contains("cannot be read"), "{pruned}");
     assert_eq!(tree(home.path()), before);
 }
+
+#[test]
+fn what_is_half_installed_is_not_forgotten() {
+    let home = Home::new();
+    let tasks = json!([{"id": "git", "commands": [{"command": "true"}, {"command": "exit 1"}]}]);
+    assert_eq!(home.apply(&tasks, &[]).code, Some(3));
+    let pruned = prune(&home, &["--yes"]);
+    assert_eq!(pruned["records"], json!([]));
+    assert!(pruned["kept"].to_string().contains("it installed git"), "{pruned}");
+}
+
+#[test]
+fn a_time_needs_its_unit() {
+    let output = Home::new().run(&["prune", "--older-than", "30"]);
+    assert_eq!(output.code, Some(2), "{}", output.stderr);
+}

@@ -37,6 +37,8 @@ fn order(directory: &Path, command: &str) -> Vec<u8> {
             plan: Digest::of([0; 32]),
             task_ids: vec!["one".parse().unwrap()],
             command_index: 0,
+            command: command.into(),
+            idempotent: false,
             cookie: "cookie".into(),
         },
         command: command.into(),

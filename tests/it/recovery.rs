@@ -685,3 +685,18 @@ fn a_document_that_forgot_its_revision_was_edited() {
     assert_eq!(told["level"], 1);
     assert_eq!(o.now(), o.state);
 }
+
+#[test]
+fn a_backup_of_an_earlier_journal_is_not_taken_for_the_newer_state() {
+    let o = original();
+    o.damage([Damage::None, Damage::None, Damage::Changed], 900);
+    assert_eq!(o.home.json(&["recover", &o.id, "--yes"])["level"], 1);
+    assert_eq!(o.home.run(&["resume", &o.id, "--skip"]).code, Some(0));
+    let now = o.now();
+    // Whoever was interrupted in the middle of the recovery may have left it there.
+    fs::write(o.home.record(&o.id).join("state.bak.json"), &o.backup).unwrap();
+    fs::write(o.home.document_path("completed", &o.id), "{").unwrap();
+    let told = o.home.json(&["recover", &o.id, "--yes"]);
+    assert_eq!((&told["level"], &told["lost"]), (&json!(2), &json!("Nothing is lost.")));
+    assert_eq!(o.now(), now);
+}

@@ -1,0 +1,185 @@
+//! Journals that are lost while commands ran: what ran is known from the attempts, and nothing of it
+//! runs again unasked.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Home, wait_until};
+
+/// A session with one long task, and a file that says which of its commands ran.
+fn three_commands(home: &Home) -> String {
+    let plan = home.plan(&json!([{"id": "a", "commands": [
+        {"command": "echo c0 >> ran"}, {"command": "echo c1 >> ran"}, {"command": "echo c2 >> ran"}
+    ]}]));
+    assert_eq!(home.run(&["apply", plan.to_str().unwrap(), "--yes"]).code, Some(0));
+    home.latest()
+}
+
+/// Leaves nothing of the session but its first lines and its attempts.
+pub(crate) fn leave_lines(home: &Home, id: &str, lines: usize) {
+    for shelf in ["active", "completed", "failed"] {
+        let _ = fs::remove_file(home.document_path(shelf, id));
+    }
+    let _ = fs::remove_file(home.record(id).join("state.bak.json"));
+    let journal = fs::read_to_string(home.journal(id)).unwrap();
+    let kept: String = journal.split_inclusive('\n').take(lines).collect();
+    fs::write(home.journal(id), kept).unwrap();
+}
+
+/// The number of the event that begins command `index`.
+fn start_of(home: &Home, id: &str, index: u64) -> u64 {
+    let events = home.events(id);
+    let begins = |event: &&Value| {
+        event["event"] == "command_started" && event["command_index"] == json!(index)
+    };
+    events.iter().find(begins).unwrap()["seq"].as_u64().unwrap()
+}
+
+fn ran(home: &Home) -> String {
+    fs::read_to_string(home.path().join("ran")).unwrap()
+}
+
+#[test]
+fn a_record_is_not_made_again_while_a_command_of_it_runs() {
+    let home = Home::new().damaged();
+    let command = "touch begun; while ! test -e go; do sleep 0.02; done; echo done >> ran";
+    let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
+    let mut runner = home.command(&["apply", plan.to_str().unwrap(), "--yes"]).spawn().unwrap();
+    wait_until("the command's begin", || home.path().join("begun").exists());
+    let id = home.latest();
+    assert_eq!(home.run(&["recover", &id, "--yes"]).code, Some(0), "nothing is wrong with it");
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    // All is lost but the attempt.
+    let journal = home.journal(&id);
+    fs::write(&journal, "").unwrap();
+    fs::remove_file(home.document_path("active", &id)).unwrap();
+    fs::remove_file(home.record(&id).join("state.bak.json")).unwrap();
+    let output = home.run(&["recover", &id, "--resume-at", "a", "--yes"]);
+    assert_eq!(output.code, Some(5), "{}", output.stderr);
+    assert!(output.stderr.contains("command 1 of a of session"), "{}", output.stderr);
+    fs::write(home.path().join("go"), "").unwrap();
+    wait_until("its end", || home.path().join("ran").exists());
+    wait_until("the supervisor's end", || {
+        home.run(&["recover", &id, "--resume-at", "a:1", "--yes"]).code == Some(0)
+    });
+    assert_eq!(home.run(&["resume", &id]).code, Some(0));
+    assert_eq!(fs::read_to_string(home.path().join("ran")).unwrap(), "done\n");
+}
+
+#[test]
+fn what_may_have_run_is_not_run_again_unasked() {
+    // Its result is empty, its claim cannot be read, or is of another boot of the machine.
+    for damage in ["result", "claim", "boot"] {
+        let home = Home::new();
+        let id = three_commands(&home);
+        let (first, last) = (start_of(&home, &id, 0), start_of(&home, &id, 2));
+        leave_lines(&home, &id, usize::try_from(first).unwrap() - 1);
+        let attempt = home.record(&id).join("attempts").join(last.to_string());
+        match damage {
+            "boot" => {
+                let claim = fs::read_to_string(attempt.join("claim")).unwrap();
+                let mut claim: Value = serde_json::from_str(&claim).unwrap();
+                claim["boot_id"] = json!("another");
+                fs::write(attempt.join("claim"), claim.to_string()).unwrap();
+            }
+            name => fs::write(attempt.join(name), "").unwrap(),
+        }
+        let told = home.json(&["recover", &id, "--yes"]);
+        assert_eq!(told["level"], 2, "{damage}");
+        let output = home.run(&["resume", &id]);
+        assert_eq!(output.code, Some(4), "{damage}: {}", output.stderr);
+        assert_eq!(ran(&home), "c0\nc1\nc2\n", "{damage}");
+        assert_eq!(home.run(&["history", &id, "--verify"]).code, Some(0), "{damage}");
+        // A person may say that it is to run again.
+        let output = home.run(&["resume", &id, "--interrupted", "retry"]);
+        assert_eq!(output.code, Some(0), "{damage}: {}", output.stderr);
+        assert_eq!(ran(&home), "c0\nc1\nc2\nc2\n", "{damage}");
+    }
+}
+
+#[test]
+fn what_was_done_before_what_ran_is_not_run_again() {
+    let home = Home::new();
+    let id = three_commands(&home);
+    let (first, second) = (start_of(&home, &id, 0), start_of(&home, &id, 1));
+    leave_lines(&home, &id, usize::try_from(first).unwrap() - 1);
+    // Nobody can say any more what the second attempt was; that the third began says enough.
+    fs::write(home.record(&id).join(format!("attempts/{second}/claim")), "").unwrap();
+    assert_eq!(home.json(&["recover", &id, "--yes"])["level"], 2);
+    let output = home.run(&["resume", &id]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(ran(&home), "c0\nc1\nc2\n");
+    let document = home.document("completed", &id);
+    assert_eq!(document["tasks"]["a"]["commands"][1]["status"], "skipped");
+    assert_eq!(document["tasks"]["a"]["commands"][1]["command"], "echo c1 >> ran");
+}
+
+#[test]
+fn lines_that_are_missing_at_the_end_are_missed() {
+    let home = Home::new();
+    let id = three_commands(&home);
+    let second = usize::try_from(start_of(&home, &id, 1)).unwrap();
+    // The last lines were cut off as if they had never been there.
+    leave_lines(&home, &id, second - 1);
+    for arguments in [&["status", &id][..], &["resume", &id]] {
+        let output = home.run(arguments);
+        assert_eq!(output.code, Some(6), "{}", output.stderr);
+        assert!(output.stderr.contains("began after that"), "{}", output.stderr);
+    }
+    assert_eq!(home.json(&["recover", &id, "--yes"])["level"], 2);
+    let output = home.run(&["resume", &id]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(ran(&home), "c0\nc1\nc2\n");
+    let logs = home.run(&["logs", &id]);
+    assert_eq!(logs.code, Some(0), "{}", logs.stderr);
+}
+
+#[test]
+fn a_journal_that_is_lost_twice_is_recovered_twice() {
+    let home = Home::new();
+    let plan = home.plan(&json!([{"id": "a", "commands": [
+        {"command": "echo c0 >> ran; echo said"}, {"command": "test -e go"}, {"command": "echo c2 >> ran"}
+    ]}]));
+    assert_eq!(home.run(&["apply", plan.to_str().unwrap(), "--yes"]).code, Some(3));
+    let id = home.latest();
+    for life in 0..3 {
+        fs::remove_file(home.journal(&id)).unwrap();
+        let told = home.json(&["recover", &id, "--yes"]);
+        assert_eq!(told["level"], 1, "life {life}");
+        assert_eq!(home.run(&["resume", &id]).code, Some(3), "life {life}");
+        assert_eq!(home.run(&["history", &id, "--verify"]).code, Some(0), "life {life}");
+        let logs = home.run(&["logs", &id, "--raw"]);
+        assert!(logs.stdout.contains("said"), "life {life}: {}", logs.stdout);
+    }
+    fs::write(home.path().join("go"), "").unwrap();
+    assert_eq!(home.run(&["resume", &id]).code, Some(0));
+    assert_eq!(ran(&home), "c0\nc2\n");
+}
+
+#[test]
+fn a_command_that_was_recorded_and_never_begun_is_begun() {
+    let home = Home::new();
+    let id = three_commands(&home);
+    let second = usize::try_from(start_of(&home, &id, 1)).unwrap();
+    // The runner died behind the record of the second command's start.
+    let attempts = home.record(&id).join("attempts");
+    for attempt in fs::read_dir(&attempts).unwrap().map(Result::unwrap) {
+        let seq: usize = attempt.file_name().to_str().unwrap().parse().unwrap();
+        if seq >= second {
+            fs::remove_dir_all(attempt.path()).unwrap();
+        }
+    }
+    fs::write(home.path().join("ran"), "c0\n").unwrap();
+    leave_lines(&home, &id, second);
+    assert_eq!(home.run(&["pause", &id]).code, Some(0), "which makes a document of it");
+    // Then the journal is damaged where the document cannot be told from it.
+    let mut journal = fs::read(home.journal(&id)).unwrap();
+    journal[900] ^= 1;
+    fs::write(home.journal(&id), journal).unwrap();
+    assert_eq!(home.json(&["recover", &id, "--yes"])["level"], 1);
+    let output = home.run(&["resume", &id]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(ran(&home), "c0\nc1\nc2\n");
+}

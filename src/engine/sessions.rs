@@ -183,11 +183,18 @@ fn look_before(around: &Surroundings, id: &SessionId) -> Result<Examination, Run
     Ok(examination)
 }
 
-/// The session that `resume` means when none is named: the newest that is not complete.
+/// The session that `resume` means when none is named: the newest that is not complete. One that is
+/// newer and cannot be read may be the one that was meant, so it is not passed by in silence.
 pub fn newest_unfinished(store: &Store) -> Result<SessionId, RunError> {
     let listing = store.list(None)?;
     let unfinished = listing.sessions.into_iter().find(|s| s.status != SessionStatus::Completed);
-    unfinished.map(|session| session.id).ok_or(RunError::NothingToResume)
+    let unreadable = listing.unreadable.into_iter().max_by(|a, b| a.id.cmp(&b.id));
+    match (unfinished, unreadable) {
+        (Some(session), Some(other)) if session.id > other.id => Ok(session.id),
+        (_, Some(other)) => Err(other.error.into()),
+        (Some(session), None) => Ok(session.id),
+        (None, None) => Err(RunError::NothingToResume),
+    }
 }
 
 fn approve(

@@ -7,12 +7,13 @@ use agentic_provision::{
     face,
     flow::{self, Context, Expiry, Facts, Live},
     model::Machine,
+    store::Shelf,
 };
 use libfuzzer_sys::fuzz_target;
 use world::{World, id, now, pen, recover};
 
 fuzz_target!(|bytes: &[u8]| {
-    let world = World::new().document(bytes);
+    let world = World::new().with(|home| home.document(Shelf::Active, &id()), bytes);
     let store = world.store();
     let Ok(loaded) = store.load(&id()) else {
         return recover(&store);

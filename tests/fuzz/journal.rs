@@ -30,7 +30,7 @@ fn sealed(text: &[u8]) -> Vec<u8> {
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
     let journal = if *first == b's' { sealed(rest) } else { bytes.to_vec() };
-    let world = World::new().journal(&journal);
+    let world = World::new().with(|home| home.journal(&id()), &journal);
     let store = world.store();
     if let Ok(Some(scan)) = store.journal(&id()) {
         for event in &scan.events {

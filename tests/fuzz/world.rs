@@ -1,6 +1,6 @@
 //! A store in memory, with files of anyone's making in it.
 
-use std::{path::Path, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use agentic_provision::{
     disk::{FaultyFs, Fs, Holder},
@@ -43,18 +43,9 @@ impl World {
         world
     }
 
-    pub fn document(self, bytes: &[u8]) -> Self {
-        let path = self.home.document(Shelf::Active, &id());
-        self.write(&path, bytes)
-    }
-
-    pub fn journal(self, bytes: &[u8]) -> Self {
-        let path = self.home.journal(&id());
-        self.write(&path, bytes)
-    }
-
-    fn write(self, path: &Path, bytes: &[u8]) -> Self {
-        let file = self.fs.create_new(path).expect("a file");
+    /// Puts a file where `place` says.
+    pub fn with(self, place: impl Fn(&Home) -> PathBuf, bytes: &[u8]) -> Self {
+        let file = self.fs.create_new(&place(&self.home)).expect("a file");
         file.write_all_at(bytes, 0).expect("room");
         self
     }

@@ -415,3 +415,17 @@ fn a_backup_of_an_earlier_journal_is_not_taken_for_the_newer_state() {
     assert_eq!((&told["level"], &told["lost"]), (&json!(2), &json!("Nothing is lost.")));
     assert_eq!(o.now(), now);
 }
+
+#[test]
+fn a_session_that_cannot_be_read_is_not_passed_by_for_an_older_one() {
+    let mut o = original();
+    o.home = o.home.damaged();
+    assert_eq!(o.home.run(&["resume"]).code, Some(3));
+    let older = "prov-20200101-000000-0000";
+    assert_eq!(o.home.play_as(older, [json!({"create": {}})]).code, Some(0));
+    fs::write(o.home.document_path("failed", &o.id), "{").unwrap();
+    let output = o.home.run(&["resume"]);
+    assert_eq!(output.code, Some(6), "{}", output.stderr);
+    let hint = format!("`provision recover {}` says what can be saved", o.id);
+    assert!(output.stderr.contains(&hint), "{}", output.stderr);
+}

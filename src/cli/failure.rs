@@ -238,6 +238,9 @@ fn hint_for(error: &StoreError) -> Option<String> {
                 "nothing was changed or run; `provision resume {id} --plan FILE` goes on with a copy"
             )
         }
+        StoreError::Journal { source, .. } if source.is_newer() => {
+            "nothing was changed; a newer provision wrote it: update this one to use it".into()
+        }
         StoreError::Journal { id, .. } => {
             format!(
                 "nothing was changed; `provision recover {id}` says what can be saved, \

@@ -44,13 +44,13 @@ pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, F
         if !(args.yes || ask::can_ask() && ask::confirm("Do it?")) {
             return Err(undecided(settings, &id, &prospect));
         }
-        match engine::recover(&around, &id, prospect.level)? {
-            Some(recovered) => recovered,
-            // Someone else did it meanwhile.
-            None => return whole(settings, &id),
-        }
+        engine::recover(&around, &id, prospect.level)?
     };
-    show(settings, &id, &recovered)
+    match recovered {
+        Some(recovered) => show(settings, &id, &recovered),
+        // Someone else did it meanwhile.
+        None => whole(settings, &id),
+    }
 }
 
 fn only_by_hand(level: u8) -> Failure {

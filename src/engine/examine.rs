@@ -1,6 +1,6 @@
 //! A loaded session held against the world around it: its files, its machine, its age.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use super::{Clock, machine};
 use crate::{
@@ -34,8 +34,8 @@ pub fn examine(store: &Store, loaded: &Loaded, clock: &Clock) -> Result<Examinat
     let hint = format!("`provision resume {id} --plan FILE` takes it from elsewhere");
     if document.plan.digest.is_some() && plan.is_none() && unreadable.is_none() {
         let path = store.home().plan(id).to_string_lossy().into_owned();
-        missing
-            .insert(0, MissingFile { place: "plan.digest".into(), path, hint: Some(hint.clone()) });
+        let place = "plan.digest".into();
+        missing.insert(0, MissingFile { place, path, error: None, hint: Some(hint.clone()) });
     }
     let facts = Facts { plan: plan.as_ref(), machine: &machine(), missing };
     let mut findings = flow::examine(document, facts);
@@ -62,6 +62,16 @@ pub fn liveliness(
     Ok((live, Expiry::of(document, &last, busy, &clock.now().wall)))
 }
 
+/// What the age of a session means to the one who holds its lock.
+pub(super) fn expiry_under_lock(
+    store: &Store,
+    document: &Document,
+    clock: &Clock,
+) -> Result<Expiry, StoreError> {
+    let (last, goes_on) = last_activity(store, document, clock)?;
+    Ok(Expiry::of(document, &last, goes_on, &clock.now().wall))
+}
+
 /// What the age of each listed session means, where it means something.
 pub type Expiries = HashMap<SessionId, Expiry>;
 
@@ -85,7 +95,7 @@ pub fn expiries(store: &Store, listing: &Listing, clock: &Clock) -> Result<Expir
 
 /// When a session was last heard of, and whether a command of it still runs: one that outlived the
 /// runner is activity, too.
-pub(super) fn last_activity(
+fn last_activity(
     store: &Store,
     document: &Document,
     clock: &Clock,
@@ -118,25 +128,32 @@ fn missing_files(store: &Store, document: &Document) -> Result<Vec<MissingFile>,
     for (task_id, task) in &document.tasks {
         for (at, command) in task.commands().iter().enumerate() {
             let Some(log) = command.log.as_deref().filter(|_| !pruned) else { continue };
-            let path = record.join(log);
-            if store.fs().stat(&path)?.is_none() {
-                missing.push(MissingFile {
-                    place: format!("tasks.{task_id}.commands[{at}].log"),
-                    path: path.to_string_lossy().into_owned(),
-                    hint: Some("what the command wrote is gone; how it ended is recorded".into()),
-                });
-            }
+            let hint = "what the command wrote is gone; how it ended is recorded";
+            let place = || format!("tasks.{task_id}.commands[{at}].log");
+            missing.extend(look_for(store, &record.join(log), place, Some(hint)));
         }
     }
-    if let Some(manifest) = document.profile.manifest_path.as_deref()
-        && manifest.starts_with('/')
-        && store.fs().stat(manifest.as_ref())?.is_none()
-    {
-        missing.push(MissingFile {
-            place: "profile.manifest_path".into(),
-            path: manifest.into(),
-            hint: None,
-        });
+    let manifest = document.profile.manifest_path.as_deref().filter(|path| path.starts_with('/'));
+    if let Some(manifest) = manifest {
+        let place = || "profile.manifest_path".into();
+        missing.extend(look_for(store, Path::new(manifest), place, None));
     }
     Ok(missing)
+}
+
+/// A file that a document names, if it is not there. Documents can name anything, also what may not
+/// be looked at: that is something to know of the document, and no failure of ours.
+fn look_for(
+    store: &Store,
+    path: &Path,
+    place: impl Fn() -> String,
+    hint: Option<&str>,
+) -> Option<MissingFile> {
+    let error = match store.fs().stat(path) {
+        Ok(Some(_)) => return None,
+        Ok(None) => None,
+        Err(error) => Some(error.source.to_string()),
+    };
+    let path = path.to_string_lossy().into_owned();
+    Some(MissingFile { place: place(), path, error, hint: hint.map(Into::into) })
 }

@@ -59,7 +59,7 @@ impl<'a> Rebuilder<'a> {
             }
             None => format!("attempt {}", lost.seq),
         };
-        if attempt.is_claimed()? {
+        if attempt.is_claimed()? || attempt.is_alive()? {
             return Err(still(command()));
         }
         let same_boot = claim.boot_id == self.boot_id;
@@ -173,12 +173,16 @@ impl Rebuilder<'_> {
             rewrite.record(EventKind::TaskStarted { task_id })?;
         }
         self.fill_gaps(order, rewrite)?;
+        let command = match order.command.as_str() {
+            "" => self.text_of(&task_id, order.command_index),
+            told => told.to_owned(),
+        };
         let started = CommandStarted {
             task_id: task_id.clone(),
             task_ids: order.task_ids.clone(),
             command_index: order.command_index,
             attempt,
-            command: order.command.clone(),
+            command: command.clone(),
             arguments: Vec::new(),
             agent,
             description: None,
@@ -190,7 +194,7 @@ impl Rebuilder<'_> {
         };
         let seq = rewrite.record(EventKind::CommandStarted(Box::new(started)))?;
         let end = End::of(Some(claim));
-        let kind = finished(found, seq, &task_id, &order.command, order.idempotent, end);
+        let kind = finished(found, seq, &task_id, &command, order.idempotent, end);
         finish_with(rewrite, kind)?;
         Ok(true)
     }
@@ -314,9 +318,14 @@ fn finish_with(rewrite: &mut Rewrite, mut finished: CommandFinished) -> Result<(
 
 /// Whatever comes next may be what ran and left no trace of what it was: a person must say.
 fn ask_before_going_on(rewrite: &mut Rewrite) -> Result<(), Illegal> {
-    let Some(point) = rewrite.session().and_then(|session| session.resume_point.clone()) else {
-        return Ok(());
-    };
+    let Some(session) = rewrite.session() else { return Ok(()) };
+    let Some(point) = session.resume_point.clone() else { return Ok(()) };
+    let status = session.tasks.get(&point.task_id).map(|task| task.status);
+    if status != Some(TaskStatus::InProgress) {
+        // Whoever starts a task begins it without a question: it has to be started before.
+        resume(rewrite)?;
+        rewrite.record(EventKind::TaskStarted { task_id: point.task_id.clone() })?;
+    }
     rewrite.record(EventKind::ResumeChosen {
         task_id: point.task_id,
         action: ResumeAction::Choose,

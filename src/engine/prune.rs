@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Clock, liveliness};
+use super::{Clock, examine::expiry_under_lock, liveliness};
 use crate::{
     flow::{Expiry, Live, how_long},
     model::{
@@ -123,7 +123,7 @@ pub fn prune(
         }
         bytes += store.remove_logs(&recorder)?;
         // Whoever holds the lock writes down what readers have been shown.
-        let expiry = expiry_of(store, recorder.session(), clock)?;
+        let expiry = expiry_under_lock(store, recorder.session(), clock)?;
         if let Some(kinds) = expired(expiry) {
             recorder.record(kinds, &clock.now())?;
         }
@@ -137,12 +137,6 @@ pub fn prune(
         }
     }
     Ok((bytes, records))
-}
-
-/// As [`liveliness`], by the one who holds the lock.
-fn expiry_of(store: &Store, session: &Document, clock: &Clock) -> Result<Expiry, StoreError> {
-    let (last, goes_on) = super::examine::last_activity(store, session, clock)?;
-    Ok(Expiry::of(session, &last, goes_on, &clock.now().wall))
 }
 
 /// What is recorded of a session whose time is over.
@@ -178,6 +172,9 @@ fn still_open(session: &Document, expiry: Expiry) -> Option<String> {
 fn why_kept(session: &Document, expanded_by: Option<&SessionId>) -> Option<String> {
     if let Some(other) = expanded_by {
         return Some(format!("session {other} was expanded from it"));
+    }
+    if !session.recoveries.is_empty() {
+        return Some("it was recovered, and may have done more than it says".into());
     }
     if session.meta.status == SessionStatus::Paused {
         return Some("it is paused, and can be resumed".into());

@@ -129,18 +129,29 @@ fn check_enough(store: &Store, id: &SessionId, rescue: &Rescue) -> Result<(), Re
     Err(RecoverError::NoLevel { id: id.clone(), level, why: why.into() })
 }
 
-/// Whether what a rescue leads to knows of the commands that ran. Where it ends before the plan was
-/// approved and some ran since, going on from there would run them again.
+/// Whether what a rescue leads to knows of the commands that ran: going on from there must not run
+/// them again.
 fn tells_enough(store: &Store, id: &SessionId, rescue: &Rescue) -> Result<bool, RecoverError> {
-    if rescue.session.phase.current >= Phase::Execute {
+    let session = &rescue.session;
+    if session.phase.current < Phase::Execute {
+        // The plan was not approved yet, so nothing can have run that it knows of.
+        for directory in store.all_attempts(id)? {
+            if Attempt::new(store.fs(), &directory).claim()?.is_some() {
+                return Ok(false);
+            }
+        }
         return Ok(true);
     }
-    for (_, directory) in store.attempts(id)? {
-        if Attempt::new(store.fs(), &directory).claim()?.is_some() {
-            return Ok(false);
-        }
+    // One attempt that nobody can say anything of may be the next command: that can be asked. Which
+    // commands several of them were cannot.
+    let mut unknown = 0;
+    for (_, directory) in store.attempts(id)?.iter().filter(|(seq, _)| *seq > session.revision()) {
+        let order = Attempt::new(store.fs(), directory).claim()?.and_then(|claim| claim.order);
+        let is_planned =
+            order.is_some_and(|order| Some(&order.plan) == session.plan.digest.as_ref());
+        unknown = if is_planned { 0 } else { unknown + 1 };
     }
-    Ok(true)
+    Ok(unknown <= 1)
 }
 
 /// Makes a record usable again; `None` if nothing is wrong with it.
@@ -166,22 +177,27 @@ pub fn recover(
     finish(around, salvor, rewrite.as_ref(), level, done, lost).map(Some)
 }
 
-/// Begins the record of a session anew, on the word of a person who knows how far it came.
+/// Begins the record of a session anew, on the word of a person who knows how far it came; `None` if
+/// nothing is wrong with it any more.
 pub fn recover_by_hand(
     around: &Surroundings,
     id: &SessionId,
     plan: &Plan,
     resume_at: &ResumeAt,
     approved_by: ApprovedBy,
-) -> Result<Recovered, RecoverError> {
+) -> Result<Option<Recovered>, RecoverError> {
     check_place(id, plan, resume_at)?;
     let digest = plan.compute_digest();
     let salvor = around.store.take_wreck(id, &around.pen)?;
+    // Someone may have recovered it, and gone on with it, while this was thought over.
+    if salvor.survey.damage.is_empty() && around.store.load(id)?.has_journal() {
+        return Ok(None);
+    }
     let known = salvor.survey.rescues.iter().find_map(|rescue| rescue.session.plan.digest.clone());
     if let Some(approved) = known.filter(|approved| *approved != digest) {
         return Err(RecoverError::OtherPlan { id: id.clone(), approved, found: digest });
     }
-    let mut rewrite = salvor.rewrite_anew(&around.clock.now())?;
+    let mut rewrite = salvor.rewrite_anew(&around.clock.now());
     nothing_runs(around, &salvor, &rewrite)?;
     salvor.keep_plan(plan)?;
     let (done, lost) = by_hand();
@@ -210,7 +226,7 @@ pub fn recover_by_hand(
     let level = BY_HAND;
     let event = EventKind::SessionRecovered { level, done: done.clone(), lost: lost.clone() };
     conclude(&salvor, &mut rewrite, event)?;
-    finish(around, salvor, Some(&rewrite), level, done, lost)
+    finish(around, salvor, Some(&rewrite), level, done, lost).map(Some)
 }
 
 fn finish(

@@ -9,7 +9,7 @@ use super::{
     GivenData, RunError,
     data::UserData,
     ending::{Ended, close, complete, fail, pause},
-    examine::{Examination, examine},
+    examine::{Examination, examine, expiry_under_lock},
     machine,
     prune::expired,
     run::{Interrupted, Options, Run, Surroundings},
@@ -124,15 +124,17 @@ pub fn resume(
     wishes: &Wishes,
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
-    let examination = look_before(around, id)?;
+    let known = look_before(around, id)?;
     within_runtime(async {
         let signals = Signals::listen().map_err(RunError::Runtime)?;
         let _only = around.store.lock_runner(&around.pen)?;
         let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
+        if let Some(imported) = recorder.imported() {
+            watcher(Told::Event(imported));
+        }
         check_resumable(recorder.session())?;
-        if recorder.session().meta.status == SessionStatus::InProgress
-            && let Some(kinds) = expired(examination.expiry)
-        {
+        let expiry = expiry_under_lock(&around.store, recorder.session(), &around.clock)?;
+        if let Some(kinds) = expired(expiry) {
             // Whoever holds the lock writes down what readers have been shown.
             for event in recorder.record(kinds, &around.clock.now())? {
                 watcher(Told::Event(&event));
@@ -156,31 +158,29 @@ pub fn resume(
         let options =
             Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
-        for finding in &examination.findings {
-            run.note(&finding.to_string());
-        }
-        if let Some(note) = examination.expiry.note() {
-            run.note(&note);
+        for note in known.iter().chain(&expiry.note()) {
+            run.note(note);
         }
         let ended = drive(&mut run, approved_by, Some(failed)).await;
         close(run, ended)
     })
 }
 
-/// What must be known of a session before anything of it is touched.
-fn look_before(around: &Surroundings, id: &SessionId) -> Result<Examination, RunError> {
+/// Looks at a session before anything of it is touched; says what should be known of it.
+fn look_before(around: &Surroundings, id: &SessionId) -> Result<Vec<String>, RunError> {
     let loaded = around.store.load(id)?;
     check_machine(&loaded.session)?;
     if !loaded.has_journal() {
         // One that has a journal is opened all the same: a run that died may have left it untidy.
         check_resumable(&loaded.session)?;
     }
-    let examination = examine(&around.store, &loaded, &around.clock)?;
-    if examination.is_foreign && !examination.findings.is_empty() {
+    let Examination { findings, is_foreign, .. } = examine(&around.store, &loaded, &around.clock)?;
+    if is_foreign && !findings.is_empty() {
         let (id, path) = (id.clone(), loaded.path);
-        return Err(RunError::NotTrue { id, path, findings: examination.findings });
+        return Err(RunError::NotTrue { id, path, findings });
     }
-    Ok(examination)
+    let notes = loaded.notes.iter().map(ToString::to_string);
+    Ok(notes.chain(findings.iter().map(ToString::to_string)).collect())
 }
 
 /// The session that `resume` means when none is named: the newest that is not complete. One that is

@@ -126,7 +126,7 @@ impl Attempt {
     }
 
     /// Whether something that the command started still holds its sign of life.
-    fn is_alive(&self) -> Result<bool, DiskError> {
+    pub fn is_alive(&self) -> Result<bool, DiskError> {
         match self.fs.open_read(&self.directory.join(ALIVE)) {
             Ok(file) => file.is_locked(),
             Err(error) if error.not_found() => Ok(false),

@@ -41,7 +41,8 @@ pub struct Order {
     pub plan: Digest,
     pub task_ids: Vec<TaskId>,
     pub command_index: usize,
-    /// The approved text.
+    /// The approved text; claims did not have it from the first day.
+    #[serde(default)]
     pub command: String,
     #[serde(default)]
     pub idempotent: bool,

@@ -41,6 +41,8 @@ pub struct Facts<'a> {
 pub struct MissingFile {
     pub place: String,
     pub path: String,
+    /// Why it could not even be looked for.
+    pub error: Option<String>,
     pub hint: Option<String>,
 }
 
@@ -268,7 +270,11 @@ impl Examiner<'_> {
     fn files(&mut self, missing: Vec<MissingFile>) {
         let more = missing.len().saturating_sub(NAMED);
         for file in missing.into_iter().take(NAMED) {
-            self.find(file.place, format!("`{}` is not there", file.path));
+            let message = match file.error {
+                None => format!("`{}` is not there", file.path),
+                Some(error) => format!("`{}` cannot be looked for: {error}", file.path),
+            };
+            self.find(file.place, message);
             if let Some(last) = self.findings.last_mut() {
                 last.hint = file.hint;
             }

@@ -411,7 +411,8 @@ fn where_to_go_on(task: &TaskRecord) -> ResumePoint {
     let failed = commands().find(|command| command.status == CommandStatus::Failed);
     let (index, action, context) = match failed {
         Some(failed) => (failed.command_index, ResumeAction::Choose, "it did not end well"),
-        None => (Some(commands().count()), ResumeAction::Retry, "it was begun"),
+        // What was running had no word of its own then: the next command may have run.
+        None => (Some(commands().count()), ResumeAction::Choose, "it was under way"),
     };
     ResumePoint {
         task_id: task.task_id.clone(),

@@ -27,13 +27,19 @@ impl Document {
     }
 
     pub(super) fn start_task(&mut self, task_id: &TaskId, at: &Timestamp) {
+        let point = self.resume_point_of(task_id);
+        let is_asked = point.is_some_and(|point| point.action == ResumeAction::Choose);
         let task = self.task_mut(task_id);
+        // A question about a task that was never begun is not answered by beginning it.
+        let stays = is_asked && task.status == TaskStatus::Pending;
         task.status = TaskStatus::InProgress;
         task.started_at.get_or_insert_with(|| at.clone());
         task.failed_at = None;
         task.failure_context = None;
-        let context = format!("{task_id} has started");
-        self.place_resume_point(task_id, ResumeAction::Retry, context);
+        if !stays {
+            let context = format!("{task_id} has started");
+            self.place_resume_point(task_id, ResumeAction::Retry, context);
+        }
     }
 
     pub(super) fn settle(&mut self, task_id: &TaskId, status: TaskStatus) -> &mut TaskRecord {

@@ -108,9 +108,8 @@ fn parse_bytes(bytes: &[u8]) -> Result<Reading, Unread> {
         let place = error.path().to_string();
         Unread::Damaged(DocumentError::Field { place, error: error.into_inner() })
     })?;
-    if document.meta.revision.is_some() {
-        document.extra.shift_remove(CHECKSUM);
-    }
+    // A seal that does not fit seals nothing; whoever prints the document puts a new one on it.
+    document.extra.shift_remove(CHECKSUM);
     Ok(Reading { document, trust })
 }
 

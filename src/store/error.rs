@@ -108,6 +108,17 @@ pub enum JournalError {
     Symlink,
 }
 
+impl JournalError {
+    /// Whether it was written by a program that knows more than this one. That is no damage.
+    pub fn is_newer(&self) -> bool {
+        matches!(
+            self,
+            Self::Line { source: LineError::Unknown(_), .. }
+                | Self::Illegal { source: Illegal::Format { .. }, .. }
+        )
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
     #[error("it is missing, and the session has approved it")]

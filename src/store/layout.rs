@@ -101,9 +101,11 @@ impl Home {
     }
 
     /// Where attempts go that a journal says nothing of, of which `chain` is the last line that
-    /// counts: the same place for the same damage, so that an interrupted recovery finds them again.
-    pub(super) fn attempts_aside(&self, id: &SessionId, chain: &Digest) -> PathBuf {
-        self.set_aside(id).join(format!("attempts-after-{}", &chain.as_str()[..16]))
+    /// counts, if there is one: the same place for the same damage, so that an interrupted recovery
+    /// finds them again.
+    pub(super) fn attempts_aside(&self, id: &SessionId, chain: Option<&Digest>) -> PathBuf {
+        let last = chain.map_or("nothing", |chain| &chain.as_str()[..16]);
+        self.set_aside(id).join(format!("attempts-after-{last}"))
     }
 
     fn directories(&self) -> [PathBuf; 5] {

@@ -13,7 +13,9 @@ use super::{
 };
 use crate::{
     disk::File,
-    model::{Adaptation, Document, Event, EventKind, Illegal, Session, SessionId, differences},
+    model::{
+        Adaptation, Digest, Document, Event, EventKind, Illegal, Session, SessionId, differences,
+    },
 };
 
 /// The most bytes of a journal that are read at once: some three million events.
@@ -73,6 +75,9 @@ impl Store {
             (Err(StoreError::Unknown(_)), Some(attempt)) => {
                 return Err(self.damaged(id, JournalError::Lost { line: 0, attempt }));
             }
+            (Err(StoreError::Unknown(_)), None) if self.is_half_recovered(id, None)? => {
+                return Err(self.damaged(id, JournalError::HalfRecovered));
+            }
             (loaded, _) => loaded?,
         };
         if let Some(end) = &loaded.journal {
@@ -80,13 +85,21 @@ impl Store {
             if let Some(attempt) = newest.filter(|attempt| *attempt > line) {
                 return Err(self.damaged(id, JournalError::Lost { line, attempt }));
             }
-            if let Some(chain) = &end.chain
-                && self.fs.stat(&self.home.attempts_aside(id, chain))?.is_some()
-            {
+            if self.is_half_recovered(id, end.chain.as_ref())? {
                 return Err(self.damaged(id, JournalError::HalfRecovered));
             }
         }
         Ok(loaded)
+    }
+
+    /// Whether attempts were put aside for a journal that was never put in the place of the one that
+    /// ends with `chain`.
+    pub(super) fn is_half_recovered(
+        &self,
+        id: &SessionId,
+        chain: Option<&Digest>,
+    ) -> Result<bool, StoreError> {
+        Ok(self.fs.stat(&self.home.attempts_aside(id, chain))?.is_some())
     }
 
     fn load_lines(&self, id: &SessionId) -> Result<Loaded, StoreError> {
@@ -369,7 +382,7 @@ impl Store {
         }
     }
 
-    fn damaged(&self, id: &SessionId, source: JournalError) -> StoreError {
+    pub(super) fn damaged(&self, id: &SessionId, source: JournalError) -> StoreError {
         StoreError::Journal { id: id.clone(), path: self.home.journal(id), source }
     }
 }

@@ -25,11 +25,7 @@ impl Store {
         if matches!(self.plan(id), Ok(Some(kept)) if kept == *plan) {
             return Ok(());
         }
-        let path = self.home.plan(id);
-        if self.fs.stat(&path)?.is_some() {
-            let aside = self.free_place_aside(id, "plan")?;
-            self.fs.rename(&path, &aside)?;
-        }
+        self.keep_aside(id, &self.home.plan(id), "plan")?;
         self.save_plan(id, plan)?;
         Ok(self.fs.sync_dir(&self.home.record(id))?)
     }

@@ -65,6 +65,7 @@ impl Store {
         revision: u64,
     ) -> Result<bool, StoreError> {
         let record = self.home.record(id);
+        self.home.prepare(&self.fs)?;
         create_if_absent(&self.fs, &record)?;
         let _lock = self.lock(id, pen)?;
         if self.load(id)?.session.revision() != revision {

@@ -29,6 +29,8 @@ pub struct Recorder {
     snapshots: Snapshots,
     /// Why the document is not current, though it should be. The journal is.
     stale: Option<StoreError>,
+    /// The first event of the journal, if it was begun with a document that had none.
+    imported: Option<Event>,
     _lock: Lock,
 }
 
@@ -125,6 +127,7 @@ impl Store {
             snapshots: Snapshots::new(&self.fs, &self.home, id, loaded.shelf),
             session: loaded.session,
             stale: None,
+            imported: None,
             _lock: lock,
         };
         if recorder.session.revision() > loaded.snapshot_revision {
@@ -186,6 +189,7 @@ impl Store {
             journal,
             snapshots: Snapshots::new(&self.fs, &self.home, id, shelf),
             stale: None,
+            imported: None,
             _lock: lock,
         };
         recorder.snapshots.fall_behind(now);
@@ -209,7 +213,9 @@ impl Store {
             document.meta.imported_from = Some(document.meta.version.clone());
         }
         let first = EventKind::SessionImported { format: VERSION.into(), document };
-        Ok(self.begin(id, lock, first, now, loaded.shelf)?.0)
+        let (mut recorder, event) = self.begin(id, lock, first, now, loaded.shelf)?;
+        recorder.imported = Some(event);
+        Ok(recorder)
     }
 
     fn put_copies_aside(&self, id: &SessionId, loaded: &Loaded) -> Result<(), StoreError> {
@@ -250,6 +256,11 @@ impl Store {
 impl Recorder {
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The event that began the journal when this was opened, for a document that had none.
+    pub fn imported(&self) -> Option<&Event> {
+        self.imported.as_ref()
     }
 
     /// Records events, in this order, all or none: one write and one sync for all of them.

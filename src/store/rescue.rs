@@ -45,6 +45,8 @@ pub struct Rewrite {
     now: Timestamp,
     /// Attempts up to this one stay where they are: the journal knows them.
     known: u64,
+    /// Whether it begins with what a document says.
+    from_document: bool,
     /// Where the others go.
     aside: PathBuf,
 }
@@ -64,6 +66,22 @@ impl Store {
 }
 
 impl Store {
+    /// Gives a file another name, under `set-aside`, that is durable before the file is touched.
+    pub(super) fn keep_aside(
+        &self,
+        id: &SessionId,
+        path: &Path,
+        name: &str,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        if self.fs.stat(path)?.is_none() {
+            return Ok(None);
+        }
+        let aside = self.free_place_aside(id, name)?;
+        self.fs.link(path, &aside)?;
+        self.fs.sync_dir(&self.home.set_aside(id))?;
+        Ok(Some(aside))
+    }
+
     /// Makes room for an attempt whose number was used in an earlier life of its session.
     pub fn put_attempt_aside(&self, id: &SessionId, seq: u64) -> Result<(), StoreError> {
         let aside = self.free_place_aside(id, &format!("attempt-{seq}"))?;
@@ -96,15 +114,15 @@ impl Salvor {
                 let mut document = rescue.session.document().clone();
                 document.relocate_logs(&format!("{}/", self.below_record(&rewrite.aside)));
                 rewrite.import(document).map_err(|source| self.illegal(source))?;
+                rewrite.from_document = true;
             }
         }
         Ok(Some(rewrite))
     }
 
     /// A journal for a session of which nothing is known.
-    pub fn rewrite_anew(&self, now: &Moment) -> Result<Rewrite, StoreError> {
-        let aside = self.store.free_place_aside(&self.survey.id, "attempts")?;
-        Ok(Rewrite::empty(now, aside))
+    pub fn rewrite_anew(&self, now: &Moment) -> Rewrite {
+        Rewrite::empty(now, self.attempts_after_journal())
     }
 
     /// Keeps the plan that the session goes on with.
@@ -145,14 +163,19 @@ impl Salvor {
         Ok(found)
     }
 
-    /// Where attempts go that the journal of a rescue does not know.
+    /// Where attempts go that the journal of a rescue does not know; nowhere if it stays.
     fn attempts_aside(&self, rescue: &Rescue) -> Option<PathBuf> {
         let last = match &rescue.way {
-            Way::Keep => None,
+            Way::Keep => return None,
             Way::Cut { end, .. } => end.chain.as_ref(),
             Way::Anew { .. } => rescue.session.meta.chain.as_ref(),
         };
-        last.map(|chain| self.store.home.attempts_aside(&self.survey.id, chain))
+        Some(self.store.home.attempts_aside(&self.survey.id, last))
+    }
+
+    /// Where attempts go when nothing but the journal's good lines could be built on, and is not.
+    fn attempts_after_journal(&self) -> PathBuf {
+        self.store.home.attempts_aside(&self.survey.id, self.survey.end.as_ref())
     }
 
     fn below_record(&self, path: &Path) -> String {
@@ -163,19 +186,41 @@ impl Salvor {
     /// Undoes what a recovery did that was cut short before the new journal was in place.
     fn bring_back_attempts(&self) -> Result<(), StoreError> {
         let (store, id) = (&self.store, &self.survey.id);
-        for aside in self.survey.rescues.iter().filter_map(|rescue| self.attempts_aside(rescue)) {
+        let rescues = &self.survey.rescues;
+        let mut places: Vec<_> = rescues.iter().filter_map(|r| self.attempts_aside(r)).collect();
+        // Without a line to name it after, the place may be that of an earlier life of the session:
+        // it counts only where nothing is left of this one.
+        if self.survey.end.is_some() || rescues.is_empty() {
+            places.push(self.attempts_after_journal());
+        }
+        for aside in places {
+            if store.fs.stat(&aside)?.is_none() {
+                continue;
+            }
+            create_if_absent(&store.fs, &store.home.attempts(id))?;
             for (seq, directory) in attempts_in(&store.fs, &aside)? {
                 let place = store.home.attempt(id, seq);
                 if store.fs.stat(&place)?.is_none() {
-                    create_if_absent(&store.fs, &store.home.attempts(id))?;
                     store.fs.rename(&directory, &place)?;
                 }
             }
+            store.fs.sync_dir(&store.home.attempts(id))?;
+            // The name says that a recovery was cut short: it must go, whatever is left in it.
+            if store.fs.list(&aside)?.is_empty() {
+                store.fs.remove_dir(&aside)?;
+            } else {
+                store.fs.rename(&aside, &store.free_place_aside(id, "attempts")?)?;
+            }
+            store.fs.sync_dir(&store.home.set_aside(id))?;
         }
         Ok(())
     }
 
     /// Does it: from here on the record can be used again. Returns what was set aside, too.
+    ///
+    /// Every step keeps what it replaces before it replaces it, also through a power cut. Documents
+    /// that the new journal does not come from go first: behind the switch one of them could be
+    /// taken for a later state. The one that it comes from goes last.
     pub fn commit(
         self,
         rewrite: Option<&Rewrite>,
@@ -184,26 +229,49 @@ impl Salvor {
         let (store, id) = (&self.store, &self.survey.id);
         let mut aside = Vec::new();
         create_if_absent(&store.fs, &store.home.set_aside(id))?;
-        let everything = rewrite.is_some();
-        if let Some(rewrite) = rewrite {
-            aside.extend(self.put_attempts_aside(rewrite)?);
-            aside.extend(self.replace_journal(&rewrite.bytes)?);
-        }
-        for shelf in Shelf::ALL {
-            if everything || self.survey.bad_documents.contains(&shelf) {
-                let path = store.home.document(shelf, id);
-                aside.extend(self.put_aside(&path, shelf.name())?);
-                store.fs.sync_dir(&store.home.shelf(shelf))?;
+        store.fs.sync_dir(&store.home.record(id))?;
+        match rewrite {
+            None => aside.extend(self.put_bad_documents_aside()?),
+            Some(rewrite) if rewrite.from_document => {
+                aside.extend(self.put_attempts_aside(rewrite)?);
+                aside.extend(self.replace_journal(&rewrite.bytes)?);
+                aside.extend(self.put_all_documents_aside()?);
+            }
+            Some(rewrite) => {
+                aside.extend(self.put_all_documents_aside()?);
+                aside.extend(self.put_attempts_aside(rewrite)?);
+                aside.extend(self.replace_journal(&rewrite.bytes)?);
             }
         }
-        if everything || self.survey.bad_backup {
-            aside.extend(self.put_aside(&store.home.backup(id), "backup")?);
-        }
-        store.fs.sync_dir(&store.home.set_aside(id))?;
-        store.fs.sync_dir(&store.home.record(id))?;
         tracing::trace!(step = "recovered");
         let recorder = store.open_locked(id, self.lock, now)?;
         Ok((recorder, aside))
+    }
+
+    fn put_bad_documents_aside(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.put_documents_aside(&self.survey.bad_documents, self.survey.bad_backup)
+    }
+
+    fn put_all_documents_aside(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.put_documents_aside(&Shelf::ALL, true)
+    }
+
+    fn put_documents_aside(
+        &self,
+        shelves: &[Shelf],
+        backup: bool,
+    ) -> Result<Vec<PathBuf>, StoreError> {
+        let (store, id) = (&self.store, &self.survey.id);
+        let mut aside = Vec::new();
+        for shelf in shelves {
+            aside.extend(self.put_aside(&store.home.document(*shelf, id), shelf.name())?);
+            store.fs.sync_dir(&store.home.shelf(*shelf))?;
+        }
+        if backup {
+            aside.extend(self.put_aside(&store.home.backup(id), "backup")?);
+            store.fs.sync_dir(&store.home.record(id))?;
+        }
+        Ok(aside)
     }
 
     fn put_attempts_aside(&self, rewrite: &Rewrite) -> Result<Option<PathBuf>, StoreError> {
@@ -214,6 +282,7 @@ impl Salvor {
             return Ok(None);
         }
         create_if_absent(&store.fs, place)?;
+        store.fs.sync_dir(&store.home.set_aside(&self.survey.id))?;
         for (seq, directory) in lost {
             let target = place.join(seq.to_string());
             if store.fs.stat(&target)?.is_some() {
@@ -223,7 +292,9 @@ impl Salvor {
             }
             store.fs.rename(&directory, &target)?;
         }
+        // The new names first: between the two there may be both, never none.
         store.fs.sync_dir(place)?;
+        store.fs.sync_dir(&store.home.attempts(&self.survey.id))?;
         Ok(Some(place.clone()))
     }
 
@@ -231,22 +302,19 @@ impl Salvor {
     fn replace_journal(&self, bytes: &[u8]) -> Result<Option<PathBuf>, StoreError> {
         let (store, id) = (&self.store, &self.survey.id);
         let path = store.home.journal(id);
-        let there = store.fs.stat(&path)?.is_some();
-        let aside = store.free_place_aside(id, "journal")?;
+        let aside = store.keep_aside(id, &path, "journal")?;
         tracing::trace!(step = "replace");
-        disk::save(&store.fs, &path, bytes, Some(&aside))?;
+        disk::save(&store.fs, &path, bytes, None)?;
         tracing::trace!(step = "replaced");
-        Ok(there.then_some(aside))
+        Ok(aside)
     }
 
     fn put_aside(&self, path: &Path, name: &str) -> Result<Option<PathBuf>, StoreError> {
-        let (store, id) = (&self.store, &self.survey.id);
-        if store.fs.stat(path)?.is_none() {
-            return Ok(None);
+        let aside = self.store.keep_aside(&self.survey.id, path, name)?;
+        if aside.is_some() {
+            self.store.fs.remove(path)?;
         }
-        let aside = store.free_place_aside(id, name)?;
-        store.fs.rename(path, &aside)?;
-        Ok(Some(aside))
+        Ok(aside)
     }
 }
 
@@ -259,6 +327,7 @@ impl Rewrite {
             session: None,
             now: now.wall.clone(),
             known: 0,
+            from_document: false,
         }
     }
 

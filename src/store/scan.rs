@@ -106,11 +106,13 @@ pub(super) struct Salvage {
     pub end: Position,
     /// The first line that is not good, and why.
     pub broken: Option<(u64, String)>,
+    /// Or one that was written whole by a program that knows more than this one.
+    pub newer: Option<(u64, LineError)>,
 }
 
 /// Reads `bytes`, which stand in the journal from `start` on, as far as they can be verified.
 pub(super) fn salvage(bytes: &[u8], start: Position) -> Salvage {
-    let mut salvage = Salvage { events: Vec::new(), end: start, broken: None };
+    let mut salvage = Salvage { events: Vec::new(), end: start, broken: None, newer: None };
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let end = &salvage.end;
         let number = end.seq.saturating_add(1);
@@ -131,6 +133,10 @@ pub(super) fn salvage(bytes: &[u8], start: Position) -> Salvage {
             Ok(event) => {
                 salvage.end = Position { seq: number, chain: Some(event.chain.clone()), offset };
                 salvage.events.push(event);
+            }
+            Err(error @ LineError::Unknown(_)) => {
+                salvage.newer = Some((number, error));
+                break;
             }
             Err(error) => {
                 salvage.broken = Some((number, error.to_string()));

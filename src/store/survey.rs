@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use super::{
     Position, Shelf, Store, StoreError,
     document::{self, Reading, Trust},
+    error::JournalError,
     line,
     scan::{Salvage, salvage},
 };
@@ -116,9 +117,8 @@ impl Store {
         let snapshots = if whole { Vec::new() } else { self.snapshots(id)? };
         let (journal, unreadable) = if whole { (None, None) } else { self.journal_bytes(id)? };
         if !whole && snapshots.is_empty() && journal.is_none() && unreadable.is_none() {
-            let there = self.fs.stat(&self.home.plan(id))?.is_some();
-            let attempts = self.fs.stat(&self.home.attempts(id))?.is_some();
-            if !there && !attempts {
+            let plan = self.fs.stat(&self.home.plan(id))?.is_some();
+            if !plan && self.all_attempts(id)?.is_empty() {
                 return Err(StoreError::Unknown(id.to_string()));
             }
         }
@@ -139,6 +139,9 @@ impl Store {
             || self.fs.stat(&self.home.record(id))?.is_some();
         let bytes = journal.as_deref().unwrap_or_default();
         let mut history = History::of(id, bytes);
+        if let Some(newer) = history.newer.take() {
+            return Err(self.damaged(id, newer));
+        }
         let lost = self.lost_after(id, &history.end)?;
         history.miss(lost);
         for snapshot in snapshots {
@@ -154,6 +157,9 @@ impl Store {
             (Some(why), _) => Some(why),
             (None, _) if journal.is_none() => had_journal.then(|| "it is missing".into()),
             (None, Some((line, why))) => Some(format!("line {line}: {why}")),
+            (None, None) if self.is_half_recovered(id, history.end.chain.as_ref())? => {
+                Some(JournalError::HalfRecovered.to_string())
+            }
             (None, None) => match survey.taken_in() {
                 Some(revision) => {
                     let line = history.end.seq;
@@ -228,9 +234,8 @@ impl Store {
     /// The first attempt that began behind the end of the journal: what was lost there.
     fn lost_after(&self, id: &SessionId, end: &Position) -> Result<Option<u64>, StoreError> {
         let mut began = self.attempts(id)?;
-        if let Some(chain) = &end.chain {
-            began.extend(attempts_in(&self.fs, &self.home.attempts_aside(id, chain))?);
-        }
+        let aside = self.home.attempts_aside(id, end.chain.as_ref());
+        began.extend(attempts_in(&self.fs, &aside)?);
         Ok(began.into_iter().map(|(seq, _)| seq).filter(|seq| *seq > end.seq).min())
     }
 
@@ -308,16 +313,24 @@ struct History {
     events: Vec<Event>,
     end: Position,
     broken: Option<(u64, String)>,
+    /// A line that was written whole by a program that knows more than this one. That is no damage,
+    /// and nothing may be made of the rest without it.
+    newer: Option<JournalError>,
     session: Option<Session>,
 }
 
 impl History {
     fn of(id: &SessionId, bytes: &[u8]) -> Self {
-        let Salvage { mut events, mut end, mut broken } = salvage(bytes, Position::default());
+        let salvage = salvage(bytes, Position::default());
+        let Salvage { mut events, mut end, mut broken, newer } = salvage;
+        let mut newer = newer.map(|(line, source)| JournalError::Line { line, source });
         let mut session = None;
         for at in 0..events.len() {
-            if let Err(illegal) = step(&mut session, id, &events[at]) {
-                broken = Some((events[at].seq, illegal.to_string()));
+            if let Err(source) = step(&mut session, id, &events[at]) {
+                let line = events[at].seq;
+                broken = Some((line, source.to_string()));
+                let is_newer = matches!(source, Illegal::Format { .. });
+                newer = is_newer.then_some(JournalError::Illegal { line, source });
                 events.truncate(at);
                 end = events.last().map_or_else(Position::default, |last| Position {
                     seq: last.seq,
@@ -327,7 +340,7 @@ impl History {
                 break;
             }
         }
-        Self { events, end, broken, session }
+        Self { events, end, broken, newer, session }
     }
 
     /// An attempt began that no line tells of: there were more lines than there are.
@@ -430,5 +443,5 @@ fn go_on(document: Document, bytes: &[u8]) -> (Session, bool) {
     let at = usize::try_from(anchor.offset).unwrap_or(usize::MAX);
     let tail = salvage(bytes.get(at..).unwrap_or_default(), anchor);
     let good = tail.events.iter().try_for_each(|event| session.apply(event)).is_ok();
-    (session, !good || tail.broken.is_some())
+    (session, !good || tail.broken.is_some() || tail.newer.is_some())
 }

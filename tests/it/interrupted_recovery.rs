@@ -3,13 +3,36 @@
 use std::path::Path;
 
 use agentic_provision::{
-    disk::{Fault, FaultKind, FaultyFs, Fs, Lasting},
+    disk::{EntryKind, Fault, FaultKind, FaultyFs, Fs, Lasting},
     model::{EventKind, Session},
     store::{self, Shelf, Store, StoreError},
 };
 use serde_json::Value;
 
 use crate::harness::{id, long_walk, moment, pen};
+
+/// How many commands the walk begins.
+const ATTEMPTS: usize = 6;
+
+/// What the commands of a walk leave behind.
+fn attempt(store: &Store, walk: &[EventKind]) {
+    let (fs, home) = (store.fs(), store.home());
+    fs.create_dir(&home.attempts(&id())).unwrap();
+    let begun = (1..).zip(walk).filter(|(_, kind)| matches!(kind, EventKind::CommandStarted(_)));
+    let mut attempts = 0;
+    for (seq, _) in begun {
+        attempts += 1;
+        let directory = home.attempt(&id(), seq);
+        fs.create_dir(&directory).unwrap();
+        let claim = fs.create_new(&directory.join("claim")).unwrap();
+        claim.write_all_at(format!("of attempt {seq}").as_bytes(), 0).unwrap();
+        claim.sync().unwrap();
+        fs.sync_dir(&directory).unwrap();
+    }
+    fs.sync_dir(&home.attempts(&id())).unwrap();
+    fs.sync_dir(&home.record(&id())).unwrap();
+    assert_eq!(attempts, ATTEMPTS);
+}
 
 /// Every way in which the record of a walk can be damaged and brought back.
 fn wrecks() -> Vec<(&'static str, FaultyFs)> {
@@ -22,6 +45,7 @@ fn wrecks() -> Vec<(&'static str, FaultyFs)> {
             recorder.record(vec![kind.clone()], &moment(at as u64 * 900)).unwrap();
         }
         recorder.close().unwrap();
+        attempt(&store, &walk);
         damage(&store);
         (name, fs)
     };
@@ -53,15 +77,29 @@ fn open(fs: &FaultyFs) -> Store {
     Store::open(Fs::Faulty(fs.clone()), store::Home::new("/user/home")).unwrap()
 }
 
-/// Recovers at the best level there is, as the command does; what the session is then.
-fn recover(fs: &FaultyFs) -> Result<Session, StoreError> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// At the best level there is, as the command does.
+    Best,
+    ByHand,
+}
+
+/// Recovers the record; what the session is then.
+fn recover(fs: &FaultyFs, how: How) -> Result<Session, StoreError> {
     let store = Store::open(Fs::Faulty(fs.clone()), store::Home::new("/user/home"))?;
     let salvor = store.take_wreck(&id(), &pen())?;
-    let Some(rescue) = salvor.survey.rescues.first().cloned() else {
+    if salvor.survey.damage.is_empty() {
         drop(salvor);
         return store.open_record(&id(), &pen(), &moment(1))?.close();
+    }
+    let mut rewrite = match how {
+        How::Best => salvor.rewrite(&salvor.survey.rescues[0], &moment(1))?,
+        How::ByHand => {
+            let mut rewrite = salvor.rewrite_anew(&moment(1));
+            rewrite.record(long_walk()[0].clone()).unwrap();
+            Some(rewrite)
+        }
     };
-    let mut rewrite = salvor.rewrite(&rescue, &moment(1))?;
     if let Some(rewrite) = &mut rewrite {
         let kind = EventKind::SessionRecovered { level: 1, done: "so".into(), lost: "no".into() };
         rewrite.record(kind).unwrap();
@@ -80,39 +118,87 @@ fn gist(session: &Session) -> Value {
     value
 }
 
+/// Every file below `path`, by what is in it.
+fn contents(fs: &Fs, path: &Path) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for entry in fs.list(path).unwrap() {
+        let path = path.join(&entry.name);
+        match entry.kind {
+            EntryKind::Directory => found.extend(contents(fs, &path)),
+            _ => found.push(fs.open_read(&path).unwrap().read_from(0).unwrap()),
+        }
+    }
+    found
+}
+
+/// What is in the document, its backup, the journal and the attempts.
+fn precious(store: &Store) -> Vec<Vec<u8>> {
+    let home = store.home();
+    let mut files: Vec<_> = Shelf::ALL.iter().map(|shelf| home.document(*shelf, &id())).collect();
+    files.extend([home.backup(&id()), home.journal(&id())]);
+    files.retain(|path| store.fs().stat(path).unwrap().is_some());
+    let mut found: Vec<_> = files
+        .iter()
+        .map(|path| store.fs().open_read(path).unwrap().read_from(0).unwrap())
+        .collect();
+    found.extend(contents(store.fs(), &home.attempts(&id())));
+    found
+}
+
 #[test]
 fn a_recovery_that_is_cut_short_anywhere_can_be_done_again() {
     for at in 0..wrecks().len() {
-        let wreck = || wrecks().swap_remove(at);
-        let (name, calm) = wreck();
-        calm.arm(Fault { at: u64::MAX, kind: FaultKind::Crash, lasting: Lasting::Once });
-        let expected = gist(&recover(&calm).unwrap());
-        let operations = calm.operations();
-        let mut cut_short = 0;
-        for kind in [FaultKind::Crash, FaultKind::PowerCut] {
-            for operation in 0..operations {
-                let (_, fs) = wreck();
-                fs.arm(Fault { at: operation, kind, lasting: Lasting::Once });
-                if recover(&fs).is_ok() {
-                    continue;
-                }
-                cut_short += 1;
-                match kind {
-                    FaultKind::PowerCut => fs.lose_power(),
-                    _ => fs.restart(),
-                }
-                let what = format!("{name}: {kind:?} at operation {operation}");
-                let mut again = gist(&recover(&fs).unwrap_or_else(|e| panic!("{what}: {e}")));
-                // One that was cut short behind the switch has said so already.
-                let told = again["recoveries"].as_array().map_or(0, Vec::len);
-                assert!(told <= 2, "{what}: {told}");
-                if told > 0 {
-                    again["recoveries"] = expected["recoveries"].clone();
-                }
-                assert_eq!(again, expected, "{what}");
-                open(&fs).verify(&id()).unwrap_or_else(|e| panic!("{what}: {e}"));
-            }
+        for how in [How::Best, How::ByHand] {
+            let (name, wreck) = wrecks().swap_remove(at);
+            cut_short(&format!("{name}, {how:?}"), how, &|| wrecks().swap_remove(at).1, &wreck);
         }
-        assert!(cut_short > 20, "{name}: {cut_short}");
     }
+}
+
+fn cut_short(name: &str, how: How, wreck: &dyn Fn() -> FaultyFs, calm: &FaultyFs) {
+    let damaged = precious(&open(calm));
+    calm.arm(Fault { at: u64::MAX, kind: FaultKind::Crash, lasting: Lasting::Once });
+    let expected = gist(&recover(calm, how).unwrap());
+    let operations = calm.operations();
+    let mut cut_short = 0;
+    for kind in [FaultKind::Crash, FaultKind::PowerCut] {
+        for operation in 0..operations {
+            let fs = wreck();
+            fs.arm(Fault { at: operation, kind, lasting: Lasting::Once });
+            if recover(&fs, how).is_ok() {
+                continue;
+            }
+            cut_short += 1;
+            match kind {
+                FaultKind::PowerCut => fs.lose_power(),
+                _ => fs.restart(),
+            }
+            let what = format!("{name}: {kind:?} at operation {operation}");
+            // Nothing that was damaged is lost on the way, nor what is known of attempts.
+            let store = open(&fs);
+            let kept = contents(store.fs(), store.home().path());
+            for precious in &damaged {
+                assert!(kept.contains(precious), "{what}: a file is gone");
+            }
+            // What is left is damaged, or tells of its recovery, or was whole but for its document.
+            if let Ok(loaded) = store.load(&id()) {
+                let told = !loaded.session.recoveries.is_empty();
+                let attempts = store.attempts(&id()).unwrap().len();
+                assert!(told || attempts == ATTEMPTS, "{what}: attempts are forgotten");
+            }
+            let mut again = gist(&recover(&fs, how).unwrap_or_else(|e| panic!("{what}: {e:?}")));
+            // One that was cut short behind the switch has said so already.
+            let told = again["recoveries"].as_array().map_or(0, Vec::len);
+            assert!(told <= 2, "{what}: {told}");
+            if told > 0 {
+                again["recoveries"] = expected["recoveries"].clone();
+            }
+            // By hand a whole journal needs no recovery once the bad documents are out of its way.
+            if how == How::Best || told > 0 {
+                assert_eq!(again, expected, "{what}");
+            }
+            open(&fs).verify(&id()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        }
+    }
+    assert!(cut_short > 20, "{name}: {cut_short}");
 }

@@ -29,7 +29,7 @@ fn documents() -> Vec<(String, String)> {
         })
         .collect();
     found.sort();
-    assert!(found.len() >= 19, "{}", found.len());
+    assert!(found.len() >= 20, "{}", found.len());
     found
 }
 
@@ -191,6 +191,68 @@ fn a_record_of_version_1_1_0_is_read_for_ever() {
         document.as_object_mut().unwrap().shift_remove("checksum");
         assert_eq!(again, document);
     }
+}
+
+#[test]
+fn what_an_earlier_program_was_in_the_middle_of_may_have_run() {
+    let text = include_str!("fixtures/legacy/task_in_progress.json");
+    // Of this machine, as far as anyone can say.
+    let home = legacy_home(&text.replace("workbench", "unknown"));
+    let plan = home.plan(&json!([
+        {"id": "git", "commands": [{"command": "true"}]},
+        {"id": "python", "commands": [{"command": "echo before"}, {"command": "echo b >> ran"}]},
+    ]));
+    let ran = home.path().join("ran");
+    let output = home.run(&["resume", ID, "--plan", plan.to_str().unwrap(), "--yes"]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    let word = "legacy session format, limited resumption context";
+    assert!(output.stderr.contains(word), "{}", output.stderr);
+    assert_eq!(home.run(&["resume", ID]).code, Some(4));
+    assert!(!ran.exists());
+    let output = home.run(&["resume", ID, "--interrupted", "retry"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(fs::read_to_string(ran).unwrap(), "b\n");
+}
+
+#[test]
+fn taking_over_is_told_to_programs_from_the_first_event_on() {
+    let text = include_str!("fixtures/legacy/action_retry_or_skip.json");
+    let home = legacy_home(&text.replace("workbench", "unknown"));
+    let plan = home.plan(&json!([
+        {"id": "git", "commands": [{"command": "true"}]},
+        {"id": "python", "commands": [{"command": "true"}]},
+    ]));
+    let output = home.run(&["resume", ID, "--plan", plan.to_str().unwrap(), "--yes", "--json"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let told: Vec<Value> =
+        output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (ended, events) = told.split_last().unwrap();
+    assert_eq!(ended["event"], "run_ended");
+    assert_eq!(events, home.events(ID));
+}
+
+#[test]
+fn attempts_of_earlier_builds_are_known_by_their_plan() {
+    let id = "prov-20261116-193350-ae2b";
+    let home = Home::new();
+    copy(&fixtures("1.1.0"), home.path());
+    crate::lost_journals::leave_lines(&home, id, 13);
+    assert_eq!(home.json(&["recover", id, "--yes"])["level"], 2);
+    let tasks = home.document("active", id)["tasks"].clone();
+    let plan = fs::read(home.record(id).join("artifacts/plan.json")).unwrap();
+    let plan: Value = serde_json::from_slice(&plan).unwrap();
+    let mut seen = 0;
+    for task in plan["tasks"].as_array().unwrap() {
+        let commands = task["commands"].as_array().into_iter().flatten();
+        for (index, planned) in commands.enumerate() {
+            let record = &tasks[task["id"].as_str().unwrap()]["commands"][index];
+            if !record.is_null() {
+                seen += 1;
+                assert_eq!(record["command"], planned["command"]);
+            }
+        }
+    }
+    assert!(seen > 1, "{tasks}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, wait_until};
+use crate::harness::{Home, processes::signal, wait_until};
 
 /// A session with one long task, and a file that says which of its commands ran.
 fn three_commands(home: &Home) -> String {
@@ -182,4 +182,76 @@ fn a_command_that_was_recorded_and_never_begun_is_begun() {
     let output = home.run(&["resume", &id]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(ran(&home), "c0\nc1\nc2\n");
+}
+
+#[test]
+fn a_question_stays_until_it_is_answered() {
+    for detection in [json!(null), json!({"check_command": "false"})] {
+        let home = Home::new();
+        let mut task = json!({"id": "a", "commands": [{"command": "echo c0 >> ran"}]});
+        if !detection.is_null() {
+            task["detection"] = detection.clone();
+        }
+        assert_eq!(home.apply(&json!([task]), &[]).code, Some(0));
+        let id = home.latest();
+        // What was lost begins before the task did, and nobody can say what ran.
+        let first = start_of(&home, &id, 0);
+        let starts = |event: &Value| event["event"] == "task_started";
+        let begun = home.events(&id).iter().position(starts).unwrap();
+        leave_lines(&home, &id, begun);
+        fs::write(home.record(&id).join(format!("attempts/{first}/claim")), "").unwrap();
+        assert_eq!(home.json(&["recover", &id, "--yes"])["level"], 2, "{detection}");
+        for _ in 0..2 {
+            let output = home.run(&["resume", &id]);
+            assert_eq!(output.code, Some(4), "{detection}: {}", output.stderr);
+            assert_eq!(ran(&home), "c0\n", "{detection}");
+        }
+        let output = home.run(&["resume", &id, "--interrupted", "retry"]);
+        assert_eq!(output.code, Some(0), "{detection}: {}", output.stderr);
+        assert_eq!(ran(&home), "c0\nc0\n", "{detection}");
+    }
+}
+
+#[test]
+fn where_several_commands_ran_and_none_can_be_told_only_a_person_knows() {
+    let home = Home::new();
+    let id = three_commands(&home);
+    let first = start_of(&home, &id, 0);
+    for index in 1..3 {
+        let seq = start_of(&home, &id, index);
+        fs::write(home.record(&id).join(format!("attempts/{seq}/claim")), "").unwrap();
+    }
+    leave_lines(&home, &id, usize::try_from(first).unwrap() - 1);
+    let output = home.run(&["recover", &id, "--yes", "--json"]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    let told: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(told["level"], 3);
+    let output = home.run(&["recover", &id, "--yes", "--level", "2"]);
+    assert_eq!(output.code, Some(2), "{}", output.stderr);
+    assert_eq!(home.json(&["recover", &id, "--resume-at", "a:3", "--yes"])["level"], 3);
+    assert_eq!(home.run(&["resume", &id]).code, Some(0));
+    assert_eq!(ran(&home), "c0\nc1\nc2\n");
+}
+
+#[test]
+fn what_outlived_its_supervisor_is_seen_though_its_claim_is_lost() {
+    let home = Home::new().damaged();
+    let command = "touch begun; while ! test -e go; do sleep 0.02; done; echo done >> ran";
+    let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
+    let mut runner = home.command(&["apply", plan.to_str().unwrap(), "--yes"]).spawn().unwrap();
+    wait_until("the command's begin", || home.path().join("begun").exists());
+    let id = home.latest();
+    let attempt = home.record(&id).join(format!("attempts/{}", start_of(&home, &id, 0)));
+    let claim: Value = serde_json::from_slice(&fs::read(attempt.join("claim")).unwrap()).unwrap();
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    signal(u32::try_from(claim["pid"].as_u64().unwrap()).unwrap(), "KILL");
+    fs::write(attempt.join("claim"), "").unwrap();
+    leave_lines(&home, &id, 0);
+    let recover = || home.run(&["recover", &id, "--resume-at", "a:1", "--yes"]);
+    wait_until("the supervisor's end", || recover().stderr.contains("still runs"));
+    assert_eq!(recover().code, Some(5));
+    fs::write(home.path().join("go"), "").unwrap();
+    wait_until("the command's end", || recover().code == Some(0));
+    assert_eq!(ran(&home), "done\n");
 }

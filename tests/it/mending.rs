@@ -147,9 +147,16 @@ fn an_event_of_a_newer_program_is_refused_even_as_the_last_line() {
     let line = format!("{sealed},\"chain\":\"{chain}\"}}\n");
     fs::write(home.journal(ID), journal + &line).unwrap();
     let before = fs::read(home.journal(ID)).unwrap();
-    for output in [home.run(&["status", ID]), home.play(walk_script())] {
+    // Also by a recovery: nothing of it is damaged.
+    for output in [
+        home.run(&["status", ID]),
+        home.play(walk_script()),
+        home.run(&["recover", ID, "--yes"]),
+        home.run(&["recover", ID, "--level", "3", "--resume-at", "jq", "--yes"]),
+    ] {
         assert_eq!(output.code, Some(6), "{}", output.stderr);
         assert!(output.stderr.contains("line 21: it is not an event"), "{}", output.stderr);
+        assert!(output.stderr.contains("update this one to use it"), "{}", output.stderr);
     }
     assert_eq!(fs::read(home.journal(ID)).unwrap(), before);
 }

@@ -113,6 +113,31 @@ fn what_is_half_installed_is_not_forgotten() {
 }
 
 #[test]
+fn a_session_that_was_recovered_may_have_done_more_than_it_says() {
+    let home = Home::new();
+    let tasks = json!([{"id": "git", "commands": [{"command": "exit 1"}]}]);
+    assert_eq!(home.apply(&tasks, &[]).code, Some(3));
+    let id = home.latest();
+    fs::remove_file(home.journal(&id)).unwrap();
+    assert_eq!(home.json(&["recover", &id, "--yes"])["level"], 1);
+    let pruned = prune(&home, &["--yes"]);
+    assert_eq!(pruned["records"], json!([]));
+    assert!(pruned["kept"].to_string().contains("it was recovered"), "{pruned}");
+}
+
+#[test]
+fn a_home_of_another_program_is_pruned_too() {
+    let mut document: Value =
+        serde_json::from_str(include_str!("fixtures/legacy/fresh.json")).unwrap();
+    document["meta"]["status"] = json!("failed");
+    let home = Home::new().with_document("failed", ID, document.to_string()).damaged();
+    fs::remove_dir_all(home.path().join("records")).ok();
+    let pruned = prune(&home, &["--yes"]);
+    assert_eq!(pruned["removed"]["records"], 1, "{pruned}");
+    assert!(!home.document_path("failed", ID).exists());
+}
+
+#[test]
 fn a_time_needs_its_unit() {
     let output = Home::new().run(&["prune", "--older-than", "30"]);
     assert_eq!(output.code, Some(2), "{}", output.stderr);

@@ -6,10 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use agentic_provision::{
+    disk::Fs,
+    engine::{Clock, ResumeAt, Surroundings, recover_by_hand},
+    exec::Environment,
+    model::{ApprovedBy, Plan},
+    store::{self, Store},
+};
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Home, tree},
+    harness::{Home, pen, tree},
     lost_journals::leave_lines,
 };
 
@@ -428,4 +435,24 @@ fn a_session_that_cannot_be_read_is_not_passed_by_for_an_older_one() {
     assert_eq!(output.code, Some(6), "{}", output.stderr);
     let hint = format!("`provision recover {}` says what can be saved", o.id);
     assert!(output.stderr.contains(&hint), "{}", output.stderr);
+}
+
+#[test]
+fn what_was_recovered_meanwhile_is_not_begun_anew_by_hand() {
+    let o = original();
+    let plan: Plan = {
+        let path = o.home.record(&o.id).join("artifacts/plan.json");
+        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    };
+    let around = Surroundings {
+        store: Store::open(Fs::real(), store::Home::new(o.home.path())).unwrap(),
+        clock: Clock::system(),
+        pen: pen(),
+        environment: Environment::new(std::iter::empty()),
+    };
+    let at = ResumeAt { task_id: "a".parse().unwrap(), command_index: 0 };
+    let id = o.id.parse().unwrap();
+    let recovered = recover_by_hand(&around, &id, &plan, &at, ApprovedBy::User).unwrap();
+    assert!(recovered.is_none());
+    assert_eq!(o.now(), o.state);
 }

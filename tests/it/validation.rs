@@ -296,6 +296,38 @@ fn files_that_are_not_there() {
 }
 
 #[test]
+fn a_path_that_cannot_be_looked_for_is_no_failure() {
+    let odd = |document: &mut Value| {
+        document["tasks"]["git"]["commands"][0]["log"] = json!("attempts/\0");
+        document["profile"]["manifest_path"] = json!(format!("/{}", "x".repeat(300)));
+    };
+    let output = legacy(odd).run(&["status", ID]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(output.stderr.matches("cannot be looked for").count(), 2, "{}", output.stderr);
+}
+
+#[test]
+fn a_seal_that_does_not_fit_goes_with_the_document_that_had_it() {
+    let migrated = {
+        let home = legacy(|_| {});
+        let told = home.json(&["migrate", ID]);
+        fs::read_to_string(told["path"].as_str().unwrap()).unwrap()
+    };
+    let corrected = migrated.replace("\"chip\": \"Ryzen\"", "\"chip\": \"Epyc\"");
+    assert_ne!(corrected, migrated);
+    let home = Home::new().with_document("failed", ID, corrected);
+    let plan = home.plan(&json!([
+        {"id": "git", "commands": [{"command": "true"}]},
+        {"id": "python", "commands": [{"command": "exit 1"}]},
+    ]));
+    let first = home.run(&["resume", ID, "--plan", plan.to_str().unwrap(), "--yes"]);
+    assert_eq!(first.code, Some(3), "{}", first.stderr);
+    let again = home.run(&["resume", ID]);
+    assert_eq!(again.code, Some(3), "{}", again.stderr);
+    assert_eq!(home.run(&["history", ID, "--verify"]).code, Some(0));
+}
+
+#[test]
 fn what_is_an_error_now_was_a_note_once() {
     for change in [
         (|document| document["resume_point"]["task_id"] = json!("emacs")) as fn(&mut Value),

@@ -60,7 +60,9 @@ impl Store {
         let lock = self.lock(id, pen)?;
         let survey = self.survey(id)?;
         let salvor = Salvor { store: self.clone(), survey, lock };
-        salvor.bring_back_attempts()?;
+        if !salvor.survey.damage.is_empty() {
+            salvor.bring_back_attempts()?;
+        }
         Ok(salvor)
     }
 }

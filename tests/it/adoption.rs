@@ -15,7 +15,7 @@ use crate::harness::{Home, processes, wait_until};
 fn left_alone(home: &Home, program: &str) -> String {
     let (begun, go) = (home.path().join("begun"), home.path().join("go"));
     let command = format!(
-        "echo from the start; touch '{}'; while ! test -e '{}'; do sleep 0.02; done; echo over; exit 7",
+        "echo from the start; touch '{0}'; while test -e '{0}' && ! test -e '{1}'; do sleep 0.02; done; echo over; exit 7",
         begun.display(),
         go.display()
     );
@@ -115,7 +115,7 @@ fn replacing_the_program_on_disk_disturbs_neither_the_command_nor_its_runner() {
     // A runner whose file is gone still starts supervisors.
     let (begun, go) = (home.path().join("begun2"), home.path().join("go2"));
     let wait = format!(
-        "touch '{}'; while ! test -e '{}'; do sleep 0.02; done",
+        "touch '{0}'; while test -e '{0}' && ! test -e '{1}'; do sleep 0.02; done",
         begun.display(),
         go.display()
     );

@@ -20,7 +20,7 @@ fn a_clock_set_back_a_day_confuses_nothing() {
     set(&clock, "+0");
     let plan = home.plan(&json!([
         {"id": "one", "commands": [
-            {"command": "touch begun; while ! test -e go; do sleep 0.02; done"},
+            {"command": "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done"},
             {"command": "sleep 0.1", "timeout_seconds": 30}
         ]},
         {"id": "two", "commands": [{"command": "false"}]}

@@ -283,7 +283,7 @@ fn an_interrupted_command_whose_work_is_there_is_not_asked_about() {
 fn a_second_runner_of_the_home_waits_and_is_refused() {
     let home = Home::new();
     let plan = home.plan(&json!([
-        {"id": "it", "commands": [{"command": "touch begun; while ! test -e go; do sleep 0.02; done"}]}
+        {"id": "it", "commands": [{"command": "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done"}]}
     ]));
     let arguments = ["apply", plan.to_str().unwrap(), "--yes"];
     let mut first = home.command(&arguments).stderr(std::process::Stdio::null()).spawn().unwrap();
@@ -374,7 +374,7 @@ fn what_still_runs_is_taken_up_before_what_failed_is_tried_again() {
     let tasks = json!([
         {"id": "bad", "commands": [{"command": "echo bad >> ran; false"}]},
         {"id": "long", "commands": [
-            {"command": "touch begun; while ! test -e go; do sleep 0.02; done; echo long >> ran"}
+            {"command": "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done; echo long >> ran"}
         ]}
     ]);
     let plan = home.plan(&tasks);

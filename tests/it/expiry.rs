@@ -128,7 +128,7 @@ fn only_a_session_in_progress_grows_old() {
 fn a_command_of_25_hours_is_not_inactivity() {
     let Some(library) = faketime() else { return };
     let home = Home::new();
-    let command = "touch begun; while ! test -e go; do sleep 0.02; done";
+    let command = "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done";
     let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
     let mut runner = home
         .command(&["apply", plan.to_str().unwrap(), "--yes"])

@@ -215,6 +215,26 @@ fn what_an_earlier_program_was_in_the_middle_of_may_have_run() {
 }
 
 #[test]
+fn a_question_of_an_earlier_program_is_not_answered_by_beginning() {
+    let text = include_str!("fixtures/legacy/action_retry_or_skip.json");
+    let mut document: Value = serde_json::from_str(text).unwrap();
+    document["meta"]["machine"]["hostname"] = json!("unknown");
+    document["tasks"]["python"] =
+        json!({"task_id": "python", "status": "pending", "skipped": false});
+    let home = legacy_home(&document.to_string());
+    let plan = home.plan(&json!([
+        {"id": "git", "commands": [{"command": "true"}]},
+        {"id": "python", "detection": {"check_command": "false"},
+            "commands": [{"command": "echo b >> ran"}]},
+    ]));
+    let output = home.run(&["resume", ID, "--plan", plan.to_str().unwrap(), "--yes"]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert_eq!(home.run(&["resume", ID]).code, Some(4));
+    assert!(!home.path().join("ran").exists());
+    assert_eq!(home.run(&["resume", ID, "--interrupted", "retry"]).code, Some(0));
+}
+
+#[test]
 fn taking_over_is_told_to_programs_from_the_first_event_on() {
     let text = include_str!("fixtures/legacy/action_retry_or_skip.json");
     let home = legacy_home(&text.replace("workbench", "unknown"));

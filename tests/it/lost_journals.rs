@@ -43,7 +43,8 @@ fn ran(home: &Home) -> String {
 #[test]
 fn a_record_is_not_made_again_while_a_command_of_it_runs() {
     let home = Home::new().damaged();
-    let command = "touch begun; while ! test -e go; do sleep 0.02; done; echo done >> ran";
+    let command =
+        "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done; echo done >> ran";
     let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
     let mut runner = home.command(&["apply", plan.to_str().unwrap(), "--yes"]).spawn().unwrap();
     wait_until("the command's begin", || home.path().join("begun").exists());
@@ -213,6 +214,26 @@ fn a_question_stays_until_it_is_answered() {
 }
 
 #[test]
+fn a_second_try_that_was_lost_is_not_followed_by_a_third() {
+    let home = Home::new();
+    let tasks = json!([{"id": "a", "commands": [{"command": "echo c0 >> ran; exit 1"}]}]);
+    assert_eq!(home.apply(&tasks, &[]).code, Some(3));
+    let id = home.latest();
+    let known = home.events(&id).len();
+    assert_eq!(home.run(&["resume", &id]).code, Some(3));
+    let begins = |event: &&Value| event["event"] == "command_started";
+    let events = home.events(&id);
+    let second = &events.iter().filter(begins).nth(1).unwrap()["seq"];
+    fs::write(home.record(&id).join(format!("attempts/{second}/claim")), "").unwrap();
+    leave_lines(&home, &id, known);
+    assert_eq!(home.json(&["recover", &id, "--yes"])["level"], 2);
+    // Whoever resumes is told once more that it failed, before anything is tried again.
+    let output = home.run(&["resume", &id]);
+    assert_eq!(output.code, Some(3), "{}", output.stderr);
+    assert_eq!(ran(&home), "c0\nc0\n");
+}
+
+#[test]
 fn where_several_commands_ran_and_none_can_be_told_only_a_person_knows() {
     let home = Home::new();
     let id = three_commands(&home);
@@ -236,7 +257,8 @@ fn where_several_commands_ran_and_none_can_be_told_only_a_person_knows() {
 #[test]
 fn what_outlived_its_supervisor_is_seen_though_its_claim_is_lost() {
     let home = Home::new().damaged();
-    let command = "touch begun; while ! test -e go; do sleep 0.02; done; echo done >> ran";
+    let command =
+        "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done; echo done >> ran";
     let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
     let mut runner = home.command(&["apply", plan.to_str().unwrap(), "--yes"]).spawn().unwrap();
     wait_until("the command's begin", || home.path().join("begun").exists());

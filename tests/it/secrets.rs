@@ -88,7 +88,7 @@ fn a_secret_is_found_nowhere() {
         "printf '%q\\n' \"$TOKEN\"; ",
         // Across the border of what is kept of the beginning.
         "head -c 1048570 /dev/zero | tr '\\0' .; echo \"$TOKEN\"; ",
-        "touch begun; while ! test -e go; do sleep 0.02; done; exit 5"
+        "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done; exit 5"
     );
     let plan = home.plan_file(&json!({
         "format": "plan-v1",

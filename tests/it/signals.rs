@@ -28,7 +28,7 @@ impl Running {
         let home = Home::new();
         let (begun, go) = (home.path().join("begun"), home.path().join("go"));
         let command = format!(
-            "{before} touch '{}'; while ! test -e '{}'; do sleep 0.02; done; echo done > done",
+            "{before} touch '{0}'; while test -e '{0}' && ! test -e '{1}'; do sleep 0.02; done; echo done > done",
             begun.display(),
             go.display()
         );
@@ -178,7 +178,7 @@ fn one_started_to_ignore_hangups_does() {
     let home = Home::new();
     let (begun, go) = (home.path().join("begun"), home.path().join("go"));
     let command = format!(
-        "touch '{}'; while ! test -e '{}'; do sleep 0.02; done",
+        "touch '{0}'; while test -e '{0}' && ! test -e '{1}'; do sleep 0.02; done",
         begun.display(),
         go.display()
     );

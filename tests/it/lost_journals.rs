@@ -1,7 +1,10 @@
 //! Journals that are lost while commands ran: what ran is known from the attempts, and nothing of it
 //! runs again unasked.
 
-use std::fs;
+use std::{
+    fs,
+    process::{Child, Stdio},
+};
 
 use serde_json::{Value, json};
 
@@ -14,6 +17,17 @@ fn three_commands(home: &Home) -> String {
     ]}]));
     assert_eq!(home.run(&["apply", plan.to_str().unwrap(), "--yes"]).code, Some(0));
     home.latest()
+}
+
+/// A session whose only command runs until there is a file `go`.
+fn long_command(home: &Home) -> (Child, String) {
+    let command =
+        "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done; echo done >> ran";
+    let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
+    let mut runner = home.command(&["apply", plan.to_str().unwrap(), "--yes"]);
+    let runner = runner.stderr(Stdio::null()).spawn().unwrap();
+    wait_until("the command's begin", || home.path().join("begun").exists());
+    (runner, home.latest())
 }
 
 /// Leaves nothing of the session but its first lines and its attempts.
@@ -43,12 +57,7 @@ fn ran(home: &Home) -> String {
 #[test]
 fn a_record_is_not_made_again_while_a_command_of_it_runs() {
     let home = Home::new().damaged();
-    let command =
-        "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done; echo done >> ran";
-    let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
-    let mut runner = home.command(&["apply", plan.to_str().unwrap(), "--yes"]).spawn().unwrap();
-    wait_until("the command's begin", || home.path().join("begun").exists());
-    let id = home.latest();
+    let (mut runner, id) = long_command(&home);
     assert_eq!(home.run(&["recover", &id, "--yes"]).code, Some(0), "nothing is wrong with it");
     runner.kill().unwrap();
     runner.wait().unwrap();
@@ -257,12 +266,7 @@ fn where_several_commands_ran_and_none_can_be_told_only_a_person_knows() {
 #[test]
 fn what_outlived_its_supervisor_is_seen_though_its_claim_is_lost() {
     let home = Home::new().damaged();
-    let command =
-        "touch begun; while test -e begun && ! test -e go; do sleep 0.02; done; echo done >> ran";
-    let plan = home.plan(&json!([{"id": "a", "commands": [{"command": command}]}]));
-    let mut runner = home.command(&["apply", plan.to_str().unwrap(), "--yes"]).spawn().unwrap();
-    wait_until("the command's begin", || home.path().join("begun").exists());
-    let id = home.latest();
+    let (mut runner, id) = long_command(&home);
     let attempt = home.record(&id).join(format!("attempts/{}", start_of(&home, &id, 0)));
     let claim: Value = serde_json::from_slice(&fs::read(attempt.join("claim")).unwrap()).unwrap();
     runner.kill().unwrap();

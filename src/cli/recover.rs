@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{
-    args::RecoverArgs,
+    args::{Place, RecoverArgs},
     ask,
     failure::{Failure, Kind, causes},
     output,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     engine::{self, BY_HAND, Prospect, RecoverError, Recovered, ResumeAt},
     face,
-    model::{ApprovedBy, SessionId},
+    model::{ApprovedBy, Plan, SessionId},
 };
 
 pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, Failure> {
@@ -34,11 +34,11 @@ pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, F
         output::talk(&face::prospect_text(&id, &prospect));
     }
     let recovered = if prospect.level == BY_HAND {
-        let Some((at, approved_by)) = place_by_hand(&id, args, &prospect)? else {
-            return Err(undecided(settings, &id, &prospect));
-        };
         let no_plan = || RecoverError::NoPlan { id: id.clone() };
         let plan = prospect.plan.as_ref().ok_or_else(no_plan)?;
+        let Some((at, approved_by)) = place_by_hand(&id, args, plan)? else {
+            return Err(undecided(settings, &id, &prospect));
+        };
         engine::recover_by_hand(&around, &id, plan, &at, approved_by)?
     } else {
         if !(args.yes || ask::can_ask() && ask::confirm("Do it?")) {
@@ -73,20 +73,15 @@ fn whole(settings: &Settings, id: &SessionId) -> Result<ExitCode, Failure> {
 fn place_by_hand(
     id: &SessionId,
     args: &RecoverArgs,
-    prospect: &Prospect,
+    plan: &Plan,
 ) -> Result<Option<(ResumeAt, ApprovedBy)>, Failure> {
-    if prospect.places.is_empty() {
-        return Err(RecoverError::NoPlan { id: id.clone() }.into());
-    }
-    let asked = || {
-        let text = ask::line("Resume at which of them (TASK or TASK:N; nothing leaves it)? ")?;
-        Some(text.parse().map_err(|why| Failure::new(Kind::Usage, why)))
-    };
-    let at: ResumeAt = match (&args.resume_at, ask::can_ask()) {
-        (Some(at), _) => at.0.clone(),
-        (None, false) => return Ok(None),
-        (None, true) => match asked() {
-            Some(at) => at.map(|super::args::Place(at)| at)?,
+    let at = match &args.resume_at {
+        Some(Place(at)) => {
+            engine::check_place(id, plan, at)?;
+            at.clone()
+        }
+        None => match ask_for_place(id, plan) {
+            Some(at) => at,
             None => return Ok(None),
         },
     };
@@ -97,6 +92,22 @@ fn place_by_hand(
     let question = format!("Go on at {}:{} of this plan?", at.task_id, at.command_index);
     let agreed = ask::can_ask() && ask::confirm(&question);
     Ok(agreed.then_some((at, ApprovedBy::User)))
+}
+
+/// Asks until there is such a place, or nobody answers.
+fn ask_for_place(id: &SessionId, plan: &Plan) -> Option<ResumeAt> {
+    while ask::can_ask() {
+        let text = ask::line("Resume at which of them (TASK or TASK:N; nothing leaves it)? ")?;
+        let place = text.parse().and_then(|Place(at)| {
+            engine::check_place(id, plan, &at).map_err(|error| error.to_string())?;
+            Ok(at)
+        });
+        match place {
+            Ok(at) => return Some(at),
+            Err(why) => output::talk(&format!("{}\n", face::visible(&why))),
+        }
+    }
+    None
 }
 
 fn show(settings: &Settings, id: &SessionId, recovered: &Recovered) -> Result<ExitCode, Failure> {

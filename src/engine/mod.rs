@@ -33,7 +33,8 @@ pub use machine::machine;
 pub use pause::{PauseAnswer, ask_to_pause};
 pub use prune::{OldLogs, OldRecord, Pruning, prune, what_to_prune};
 pub use recover::{
-    BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, prospect, recover, recover_by_hand,
+    BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, check_place, prospect, recover,
+    recover_by_hand,
 };
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};

@@ -350,7 +350,8 @@ fn nothing_runs(
     salvor.attempts(rewrite)?.iter().try_for_each(|attempt| rebuilder.look_at(attempt))
 }
 
-fn check_place(id: &SessionId, plan: &Plan, at: &ResumeAt) -> Result<(), RecoverError> {
+/// Whether a plan has the place that a session is to go on at.
+pub fn check_place(id: &SessionId, plan: &Plan, at: &ResumeAt) -> Result<(), RecoverError> {
     let no_place = |what| Err(RecoverError::NoPlace { id: id.clone(), what });
     let Some(task) = plan.tasks.iter().find(|task| task.id == at.task_id) else {
         return no_place(format!("task `{}`", at.task_id));

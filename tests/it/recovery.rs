@@ -424,6 +424,29 @@ fn a_backup_of_an_earlier_journal_is_not_taken_for_the_newer_state() {
 }
 
 #[test]
+fn someone_at_a_terminal_is_asked() {
+    let o = original();
+    o.damage([Damage::Changed, Damage::None, Damage::None], 9);
+    let output = o.home.on_terminal(&["recover", &o.id], "n\n");
+    assert_eq!(output.code, Some(4), "{}", output.stdout);
+    assert!(output.stdout.contains("Do it? [y/N]"), "{}", output.stdout);
+    let output = o.home.on_terminal(&["recover", &o.id], "y\n");
+    assert_eq!(output.code, Some(0), "{}", output.stdout);
+    assert_eq!(o.now(), o.state);
+    // A place that is not there is asked for again.
+    o.damage([Damage::Cut, Damage::Cut, Damage::Cut], 9);
+    let output = o.home.on_terminal(&["recover", &o.id], "zebra\nc:x\n\n");
+    assert_eq!(output.code, Some(4), "{}", output.stdout);
+    for expected in ["has no task `zebra`", "`x` is not a number"] {
+        assert!(output.stdout.contains(expected), "{}", output.stdout);
+    }
+    let output = o.home.on_terminal(&["recover", &o.id], "c:9\nc:1\ny\n");
+    assert_eq!(output.code, Some(0), "{}", output.stdout);
+    assert_eq!(o.now()["resume_point"]["command_index"], 1);
+    assert_eq!(o.now()["plan"]["approved_by"], "user");
+}
+
+#[test]
 fn a_session_that_cannot_be_read_is_not_passed_by_for_an_older_one() {
     let mut o = original();
     o.home = o.home.damaged();

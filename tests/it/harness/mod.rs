@@ -101,15 +101,34 @@ impl Home {
 
     /// The binary, with this home and nothing of the tester's environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_provision"));
+        let mut command = self.program(env!("CARGO_BIN_EXE_provision"));
+        command.args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
         command
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.path())
-            .env("AGENTIC_PROVISION_HOME", self.path())
-            .args(arguments)
-            .stdin(Stdio::null());
+            .env("AGENTIC_PROVISION_HOME", self.path());
         command
+    }
+
+    /// Runs the binary on a terminal of its own, with `typed` on the keyboard. All it says, to
+    /// whomever, is what is on the screen.
+    pub fn on_terminal(&self, arguments: &[&str], typed: &str) -> Output {
+        let line = [&[env!("CARGO_BIN_EXE_provision")], arguments].concat().join(" ");
+        let mut child = self
+            .program("script")
+            .args(["--quiet", "--return", "--echo", "never", "--command", &line, "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        Output::after(child)
     }
 
     pub fn run(&self, arguments: &[&str]) -> Output {

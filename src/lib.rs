@@ -2,8 +2,9 @@
 //! record that survives anything.
 //!
 //! The rooms stand in layers, and each knows only those below it: `model`, `disk` and `os` at the
-//! bottom, `flow`, `store` and `exec` on them, `engine` above, `face` over that, and `cli` on top.
+//! bottom, `flow`, `catalog`, `store` and `exec` on them, `engine` above, `face` over that, and `cli` on top.
 
+pub mod catalog;
 pub mod cli;
 pub mod disk;
 pub mod engine;

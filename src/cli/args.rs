@@ -15,7 +15,7 @@ use crate::{
     version,
     about = "Sets up a machine with you, and keeps a record that survives anything",
     after_help = "Exit codes: 0 done, 1 internal error, 2 usage, 3 session failed, 4 paused or a \
-                  decision is needed, 5 locked, 6 record damaged, 8 invalid plan, 9 store not usable"
+                  decision is needed, 5 locked, 6 record damaged, 8 invalid catalog or plan, 9 store not usable"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -29,6 +29,9 @@ pub(super) struct Global {
     /// Where sessions are kept [default: ~/.agentic-provision]
     #[arg(long, global = true, value_name = "DIR", env = "AGENTIC_PROVISION_HOME")]
     pub home: Option<PathBuf>,
+    /// A folder with tasks and profiles of your own; may be given again, the last is the strongest
+    #[arg(long, global = true, value_name = "DIR")]
+    pub catalog: Vec<PathBuf>,
     /// Write JSON for programs instead of text for people
     #[arg(long, global = true)]
     pub json: bool,
@@ -58,6 +61,7 @@ impl Command {
             Self::Migrate { .. } => "migrate",
             Self::Prune { .. } => "prune",
             Self::Recover(_) => "recover",
+            Self::Catalog { .. } => "catalog",
             Self::Script { .. } => "script",
         }
     }
@@ -138,7 +142,12 @@ pub(super) enum Command {
         #[arg(long)]
         yes: bool,
     },
-    /// Print the JSON Schema of a file that provision writes
+    /// Look at what can be installed, and check files that say so
+    Catalog {
+        #[command(subcommand)]
+        command: CatalogCommand,
+    },
+    /// Print the JSON Schema of a file that provision writes or reads
     Schema { of: SchemaOf },
     /// Record a session from a written list of events
     #[command(name = "__script", hide = true)]
@@ -147,6 +156,31 @@ pub(super) enum Command {
         #[arg(long)]
         session: Option<SessionId>,
         file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CatalogCommand {
+    /// List tasks by category, and profiles
+    List {
+        /// Only the tasks of this category
+        #[arg(long, value_name = "NAME")]
+        category: Option<String>,
+    },
+    /// Show a task, and what it would run on this machine; or a profile, and what it asks
+    Show { id: String },
+    /// Find tasks by words: the best first
+    Search {
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+    /// Find every mistake in files of a catalog
+    Validate {
+        /// Files, and folders that are searched for them [default: the whole catalog]
+        paths: Vec<PathBuf>,
+        /// As strict as with the catalog that comes along: unknown fields and sudo are errors
+        #[arg(long)]
+        strict: bool,
     },
 }
 
@@ -239,6 +273,12 @@ pub(super) enum SchemaOf {
     Event,
     /// A plan file
     Plan,
+    /// A file with tasks
+    Task,
+    /// A file with a profile
+    Profile,
+    /// A file with answers, for a walk that nobody attends
+    Answers,
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

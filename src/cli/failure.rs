@@ -26,6 +26,7 @@ pub(super) enum Kind {
     Locked,
     Damaged,
     InvalidPlan,
+    InvalidCatalog,
     StoreUnusable,
 }
 
@@ -37,7 +38,7 @@ impl Kind {
             Self::Undecided => 4,
             Self::Locked => 5,
             Self::Damaged => 6,
-            Self::InvalidPlan => 8,
+            Self::InvalidPlan | Self::InvalidCatalog => 8,
             Self::StoreUnusable => 9,
         }
     }
@@ -50,6 +51,7 @@ impl Kind {
             Self::Locked => "locked",
             Self::Damaged => "record_damaged",
             Self::InvalidPlan => "invalid_plan",
+            Self::InvalidCatalog => "invalid_catalog",
             Self::StoreUnusable => "store_unusable",
         }
     }

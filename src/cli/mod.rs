@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod catalog;
 mod failure;
 mod history;
 mod logs;
@@ -68,6 +69,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::Sessions { all }) => sessions::run(settings, all),
         Some(Command::Status { session }) => status::run(settings, &session),
         Some(Command::History(args)) => history::run(settings, &args),
+        Some(Command::Catalog { command }) => catalog::run(settings, command),
         Some(Command::Schema { of }) => schema::run(of),
         Some(Command::Script { session, file }) => script::run(settings, session, &file),
     };

@@ -7,6 +7,7 @@ use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitEx
 
 use super::{args::Global, failure::Failure};
 use crate::{
+    catalog::{LayerSource, Rules},
     disk::{Fs, Holder},
     engine::{Clock, Surroundings},
     exec::Environment,
@@ -18,6 +19,7 @@ pub(super) struct Settings {
     pub clock: Clock,
     pub json: bool,
     home: Home,
+    catalogs: Vec<PathBuf>,
     lock_timeout: Duration,
     pub quiet: bool,
     verbose: bool,
@@ -37,6 +39,7 @@ impl Settings {
             clock: clock()?,
             json: global.json,
             home: Home::new(home),
+            catalogs: global.catalog,
             lock_timeout: global.lock_timeout,
             quiet: global.quiet,
             verbose: global.verbose,
@@ -65,8 +68,37 @@ impl Settings {
             store: self.store()?,
             clock: self.clock.clone(),
             pen: self.pen(),
-            environment: Environment::new(variables()),
+            environment: self.environment(),
         })
+    }
+
+    /// What of the environment reaches commands.
+    #[expect(clippy::unused_self, reason = "all that is set up is asked of the settings")]
+    pub(super) fn environment(&self) -> Environment {
+        Environment::new(variables())
+    }
+
+    /// The layers of the catalog, the strongest last.
+    pub(super) fn layers(&self) -> Result<Vec<LayerSource>, Failure> {
+        // A home that others can write could put words into our mouth: it is refused here too.
+        self.store()?;
+        let own = ["tasks", "profiles"].map(|folder| self.home.path().join(folder));
+        let mut layers = vec![
+            LayerSource::Embedded,
+            LayerSource::Files {
+                name: "home".into(),
+                paths: own.into(),
+                may_be_missing: true,
+                rules: Rules::Others,
+            },
+        ];
+        layers.extend(self.catalogs.iter().map(|folder| LayerSource::Files {
+            name: folder.to_string_lossy().into_owned(),
+            paths: vec![folder.clone()],
+            may_be_missing: false,
+            rules: Rules::Others,
+        }));
+        Ok(layers)
     }
 
     /// Values for the commands of a plan that stand in the environment.

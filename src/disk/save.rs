@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DiskError, Fs};
+use super::{DiskError, Fs, Operation};
 
 /// Replaces the content of `path` with `bytes`; what was there becomes `backup`.
 ///
@@ -29,6 +29,15 @@ pub fn read_whole(fs: &Fs, path: &Path, limit: u64) -> Result<Result<Vec<u8>, u6
     let file = fs.open_read(path)?;
     let len = file.stat()?.len;
     if len > limit { Ok(Err(len)) } else { file.read_from(0).map(Ok) }
+}
+
+/// Where a path leads when links are followed; `None` if that is nowhere.
+pub fn resolve(path: &Path) -> Result<Option<PathBuf>, DiskError> {
+    match path.canonicalize() {
+        Ok(place) => Ok(Some(place)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(DiskError::new(Operation::Inspect, path, error)),
+    }
 }
 
 fn write_temporary(fs: &Fs, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {

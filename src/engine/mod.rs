@@ -1,6 +1,7 @@
 //! Drives sessions: the clock, the machine we are on, and the run that records what happens.
 
 mod attempts;
+mod catalog;
 pub mod clock;
 mod commands;
 mod data;
@@ -10,6 +11,7 @@ mod examine;
 mod lost_attempts;
 mod machine;
 mod pause;
+mod platform;
 mod probes;
 mod prune;
 mod recover;
@@ -21,9 +23,13 @@ mod tasks;
 mod tell;
 
 pub use crate::{
-    flow::{Context, Expiry, Finding, State, count},
+    catalog::{Catalog, Code, Diagnostic, Listed, Severity},
+    flow::{
+        ChosenBy, Context, Expiry, Finding, NoRecipe, Recipe, RecipeSource, Situation, State, count,
+    },
     store::{Listing, SessionSummary},
 };
+pub use catalog::{TaskView, view};
 pub use clock::Clock;
 pub use data::GivenData;
 pub use ending::Ended;
@@ -31,6 +37,7 @@ pub use error::{Missing, RunError};
 pub use examine::{Examination, Expiries, examine, expiries, liveliness};
 pub use machine::machine;
 pub use pause::{PauseAnswer, ask_to_pause};
+pub use platform::{platform, seems_installed};
 pub use prune::{OldLogs, OldRecord, Pruning, prune, what_to_prune};
 pub use recover::{
     BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, check_place, prospect, recover,

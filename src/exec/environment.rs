@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::probe;
+
 /// Marks every process of an attempt.
 pub const COOKIE: &str = "PROVISION_ATTEMPT";
 
@@ -106,6 +108,18 @@ impl Environment {
     /// Where programs are looked for, `first` before all others.
     pub fn search_path(&self, first: &[PathBuf]) -> Vec<PathBuf> {
         first.iter().chain(&self.path).cloned().collect()
+    }
+
+    /// Where a program is that commands can call by its name.
+    pub fn find(&self, program: &str) -> Option<PathBuf> {
+        probe::find_program(program, &self.path)
+    }
+
+    /// What a check would say that only asks where a program is (`command -v NAME`); `None` where
+    /// it takes a shell to know. `first` are directories that come first in PATH.
+    pub fn answer(&self, check: &str, first: &[PathBuf]) -> Option<Option<PathBuf>> {
+        let name = probe::plain_lookup(check)?;
+        Some(probe::find_program(name, &self.search_path(first)))
     }
 
     /// The variables of one process; `given` are its own.

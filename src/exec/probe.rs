@@ -50,9 +50,8 @@ impl Drop for Group {
 
 /// Runs a probe. Being abandoned ends it.
 pub async fn probe(probe: &Probe<'_>) -> ProbeEnd {
-    if let Some(name) = plain_lookup(probe.command) {
-        let places = probe.environment.search_path(probe.path);
-        return match find_program(name, &places) {
+    if let Some(answer) = probe.environment.answer(probe.command, probe.path) {
+        return match answer {
             Some(found) => {
                 let output = format!("{}\n", found.display()).into_bytes();
                 ProbeEnd::Exited { code: 0, output }
@@ -127,7 +126,7 @@ fn take(from: &Receiver, buffer: &mut [u8], kept: &mut Vec<u8>) -> bool {
 }
 
 /// NAME, of a command that only asks where NAME is: `command -v NAME`, output sent away or not.
-fn plain_lookup(command: &str) -> Option<&str> {
+pub(super) fn plain_lookup(command: &str) -> Option<&str> {
     let rest = command.trim().strip_prefix("command -v ")?.trim();
     let (name, redirections) = rest.split_once(' ').unwrap_or((rest, ""));
     let harmless = [
@@ -224,7 +223,8 @@ const BUILTINS: [&str; 75] = [
     "wait",
 ];
 
-fn find_program(name: &str, places: &[PathBuf]) -> Option<PathBuf> {
+/// The first of `places` with a program of this name.
+pub(super) fn find_program(name: &str, places: &[PathBuf]) -> Option<PathBuf> {
     places.iter().map(|place| place.join(name)).find(|program| os::is_executable(program))
 }
 

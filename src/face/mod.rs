@@ -1,6 +1,8 @@
 //! What people and programs see: text for a terminal, JSON for scripts. Makes text and prints
 //! nothing; where it goes is for the command line to say.
 
+mod catalog;
+mod diagnostics;
 mod history;
 mod progress;
 mod prune;
@@ -9,6 +11,11 @@ mod sessions;
 mod status;
 mod text;
 
+pub use catalog::{
+    catalog_json, catalog_text, profile_json, profile_text, search_json, search_text, task_json,
+    task_text,
+};
+pub use diagnostics::{ValidationCounts, diagnostic_text, validation_json, validation_summary};
 pub use history::history_line;
 pub use progress::{Progress, goodbye, log_header, log_text, plan_text};
 pub use prune::pruning_text;

@@ -24,7 +24,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-fn is_deceptive(character: char) -> bool {
+/// Whether a terminal would do something other than show it.
+pub(super) fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')

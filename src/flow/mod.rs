@@ -4,6 +4,7 @@ mod context;
 mod examine;
 mod expiry;
 mod plan_check;
+mod recipe;
 mod takeover;
 mod walk;
 mod work;
@@ -12,6 +13,7 @@ pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};
 pub use plan_check::{Problem, plan_problems};
+pub use recipe::{ChosenBy, NoRecipe, Recipe, RecipeSource, Situation, recipe};
 pub use takeover::{back_to_plan, missing_from, told_anew};
 pub use walk::{completed, passed, walk_to_execution};
 pub use work::{

@@ -4,6 +4,7 @@
 //! Nothing here reads a clock, a file, the environment or a terminal. A [`Session`] changes only
 //! through [`Session::apply`], so replaying a journal always gives the document it belongs to.
 
+mod catalog;
 mod change;
 mod difference;
 mod document;
@@ -12,9 +13,11 @@ mod gate;
 mod id;
 mod legacy;
 mod lifecycle;
+mod package;
 mod phase;
 mod plan;
 mod plan_file;
+mod platform;
 mod resume;
 mod rules;
 mod schema;
@@ -24,6 +27,11 @@ mod timestamp;
 mod undo;
 mod work;
 
+pub use catalog::{
+    Answer, AnswerAction, Condition, DatumRequest, Dependencies, Install, OptionKind, PostInstall,
+    Profile, ProfileMetadata, Question, SelectionPrompt, ShellIntegration, Step, Task, TaskOption,
+    Variant,
+};
 pub use difference::{Difference, differences};
 pub use document::{
     Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, Recovery,
@@ -42,12 +50,14 @@ pub use legacy::{Adaptation, LocalTime, is_legacy, modernize};
 pub use lifecycle::{
     Lifecycle, PauseReason, PhaseArtifact, PhaseTiming, Seconds, WorkflowStructure,
 };
+pub use package::PackageManager;
 pub use phase::{Phase, PhaseEntry, PhaseState};
 pub use plan::{ApprovedBy, Category, ExecutionMode, PlanRecord};
 pub use plan_file::{
     Detection, Plan, PlanCommand, PlanFormat, PlanTask, UserDatum, Verification, environment_name,
     is_reserved,
 };
+pub use platform::{PLATFORMS, Platform, is_platform_name};
 pub use resume::{ResumeAction, ResumePoint};
 pub use rules::Illegal;
 pub use schema::{event_schema, plan_schema, session_schema};

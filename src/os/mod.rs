@@ -4,6 +4,7 @@
 mod boot;
 mod executable;
 mod machine;
+mod platform;
 mod process;
 mod reserve;
 mod signals;
@@ -12,6 +13,7 @@ mod subreaper;
 pub use boot::boot_id;
 pub use executable::{is_executable, own_executable};
 pub use machine::{MachineFacts, machine_facts};
+pub use platform::{PlatformFacts, platform_facts};
 pub use process::{Process, is_alive, remains, signal, started, tree};
 pub use reserve::reserve;
 pub use signals::is_ignored;

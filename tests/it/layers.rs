@@ -3,16 +3,17 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// Each room, and the rooms it may know. The command line may know all; nothing knows it.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("model", &[]),
     ("os", &[]),
     ("disk", &["os"]),
     ("flow", &["model"]),
+    ("catalog", &["model", "disk"]),
     ("store", &["model", "disk"]),
     ("exec", &["model", "disk", "os"]),
-    ("engine", &["model", "disk", "os", "flow", "store", "exec"]),
+    ("engine", &["model", "disk", "os", "flow", "catalog", "store", "exec"]),
     ("face", &["engine", "model"]),
-    ("cli", &["model", "disk", "os", "flow", "store", "exec", "engine", "face"]),
+    ("cli", &["model", "disk", "os", "flow", "catalog", "store", "exec", "engine", "face"]),
 ];
 
 #[test]

@@ -1,0 +1,272 @@
+//! The whole catalog: layers of files, of which a later one replaces by id.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use indexmap::IndexMap;
+
+use super::{
+    cross_lint::cross_lint,
+    diagnostic::{Code, Diagnostic, Source},
+    embedded,
+    lint::Lint,
+    manifest::{Manifest, Rules},
+    node::Node,
+    place::{KeyPath, Step},
+    source::{SourceError, files_at, read_source},
+};
+use crate::{
+    disk::Fs,
+    model::{Profile, Task, TaskId},
+};
+
+/// Where the files of a layer are.
+#[derive(Clone, Debug)]
+pub enum LayerSource {
+    /// In the program.
+    Embedded,
+    /// In files and folders.
+    Files {
+        /// What the plan calls the layer.
+        name: String,
+        paths: Vec<PathBuf>,
+        /// Whether a path that is not there is simply no part of it.
+        may_be_missing: bool,
+        rules: Rules,
+    },
+}
+
+/// A task or a profile, and where it came from.
+#[derive(Clone, Debug)]
+pub struct Listed<T> {
+    pub item: T,
+    pub layer: Arc<str>,
+    pub source: Arc<Source>,
+    /// The layer whose task or profile of the same id this one replaces.
+    pub replaces: Option<Arc<str>>,
+    /// Whether nothing is wrong with it.
+    pub is_sound: bool,
+    pub(super) root: Arc<Node>,
+}
+
+#[derive(Debug, Default)]
+pub struct Catalog {
+    pub(super) tasks: IndexMap<TaskId, Listed<Task>>,
+    pub(super) profiles: IndexMap<String, Listed<Profile>>,
+    /// Every mistake, by layer, file and line.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many files, tasks and profiles each layer has.
+    pub layers: Vec<LayerCounts>,
+    /// Ids whose tasks could not be read at all.
+    pub(super) unread: HashSet<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerCounts {
+    pub name: Arc<str>,
+    pub files: usize,
+    pub tasks: usize,
+    pub profiles: usize,
+}
+
+impl Catalog {
+    /// Reads all layers, the last the strongest. Mistakes in files do not stop this: they are in
+    /// [`Catalog::diagnostics`], and what has one is not offered.
+    pub fn load(fs: &Fs, layers: &[LayerSource]) -> Result<Self, SourceError> {
+        let mut catalog = Self::default();
+        for (number, layer) in layers.iter().enumerate() {
+            match layer {
+                LayerSource::Embedded => {
+                    let sources = embedded::FILES.iter().map(|(name, text)| {
+                        let (name, text) = ((*name).to_owned(), (*text).to_owned());
+                        Ok(Arc::new(Source { name, text, layer: number }))
+                    });
+                    catalog.add("embedded", sources, Rules::Ours);
+                }
+                LayerSource::Files { name, paths, may_be_missing, rules } => {
+                    let mut files = Vec::new();
+                    for path in paths {
+                        match files_at(fs, path) {
+                            Err(SourceError::Missing(_)) if *may_be_missing => {}
+                            found => files.extend(found?),
+                        }
+                    }
+                    let mut seen = HashSet::new();
+                    files.retain(|file| seen.insert(file.clone()));
+                    let sources = files.iter().map(|file| read_source(fs, file, number));
+                    catalog.add(name, sources, *rules);
+                }
+            }
+        }
+        let found = cross_lint(&catalog);
+        catalog.diagnostics.extend(found);
+        catalog.settle();
+        Ok(catalog)
+    }
+
+    /// The task of this id, unless something is wrong with it.
+    pub fn task(&self, id: &str) -> Option<&Listed<Task>> {
+        self.tasks.get(id).filter(|task| task.is_sound)
+    }
+
+    /// Tasks with nothing wrong with them, in the order of their files.
+    pub fn tasks(&self) -> impl Iterator<Item = &Listed<Task>> {
+        self.tasks.values().filter(|task| task.is_sound)
+    }
+
+    pub fn profile(&self, id: &str) -> Option<&Listed<Profile>> {
+        self.profiles.get(id).filter(|profile| profile.is_sound)
+    }
+
+    pub fn profiles(&self) -> impl Iterator<Item = &Listed<Profile>> {
+        self.profiles.values().filter(|profile| profile.is_sound)
+    }
+
+    /// Whether there is a task of this id, sound or not.
+    pub fn knows_task(&self, id: &str) -> bool {
+        self.tasks.contains_key(id) || self.unread.contains(id)
+    }
+
+    /// What is wrong with the task of this id.
+    pub fn mistakes_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Diagnostic> {
+        self.diagnostics
+            .iter()
+            .filter(move |found| found.is_error() && task_of(&found.key) == Some(id))
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        sources: impl Iterator<Item = Result<Arc<Source>, Diagnostic>>,
+        rules: Rules,
+    ) {
+        let name: Arc<str> = name.into();
+        let mut counts = LayerCounts { name: Arc::clone(&name), files: 0, tasks: 0, profiles: 0 };
+        for source in sources {
+            counts.files += 1;
+            let manifest = match source {
+                Ok(source) => Manifest::read(source, rules),
+                Err(mistake) => {
+                    self.diagnostics.push(mistake);
+                    continue;
+                }
+            };
+            let Manifest { source, root, tasks, profile, found } = manifest;
+            self.diagnostics.extend(found);
+            for entry in root.get("tasks").map(Node::entries).unwrap_or_default() {
+                self.unread.extend(entry.key.text().map(str::to_owned));
+            }
+            let origin = Origin { layer: &name, source: &source, root: &root };
+            counts.tasks += tasks.len();
+            counts.profiles += usize::from(profile.is_some());
+            for task in tasks {
+                self.add_task(task, origin);
+            }
+            if let Some(profile) = profile {
+                self.add_profile(profile, origin);
+            }
+        }
+        self.layers.push(counts);
+    }
+
+    fn add_task(&mut self, task: Task, origin: Origin<'_>) {
+        let before = self.tasks.get(&task.id);
+        if let Some(first) = before.filter(|before| before.source.layer == origin.source.layer) {
+            let key = KeyPath::root().key("tasks").key(task.id.as_str());
+            let message = format!("task `{}` stands here and in `{}`", task.id, first.place(&key));
+            origin.lint(&mut self.diagnostics).at_key(Code::DuplicateId, &key, message);
+            return;
+        }
+        let listed = origin.listed(task, before.map(|before| Arc::clone(&before.layer)));
+        self.tasks.insert(listed.item.id.clone(), listed);
+    }
+
+    fn add_profile(&mut self, profile: Profile, origin: Origin<'_>) {
+        let mut of_layer =
+            self.profiles.values().filter(|other| other.source.layer == origin.source.layer);
+        if let Some(letter) = profile.letter()
+            && let Some(other) = of_layer.find(|other| other.item.letter() == Some(letter))
+        {
+            let key = KeyPath::root().key("selection_prompt").key("letter");
+            let message = format!("profile `{}` has the letter `{letter}` too", other.item.id());
+            origin.lint(&mut self.diagnostics).at(Code::DuplicateLetter, &key, message);
+        }
+        let before = self.profiles.get(profile.id());
+        if let Some(first) = before.filter(|before| before.source.layer == origin.source.layer) {
+            let key = KeyPath::root().key("metadata").key("id");
+            let place = first.place(&key);
+            let message = format!("profile `{}` stands here and in `{place}`", profile.id());
+            origin.lint(&mut self.diagnostics).at(Code::DuplicateId, &key, message);
+            return;
+        }
+        let listed = origin.listed(profile, before.map(|before| Arc::clone(&before.layer)));
+        self.profiles.insert(listed.item.id().to_owned(), listed);
+    }
+
+    /// Puts mistakes in order, and takes what has one out of what is offered.
+    fn settle(&mut self) {
+        for found in self.diagnostics.iter().filter(|found| found.is_error()) {
+            if let Some(id) = task_of(&found.key) {
+                let task = self.tasks.get_mut(id);
+                if let Some(task) = task.filter(|task| Arc::ptr_eq(&task.source, &found.source)) {
+                    task.is_sound = false;
+                }
+                continue;
+            }
+            for profile in self.profiles.values_mut() {
+                profile.is_sound &= !Arc::ptr_eq(&profile.source, &found.source);
+            }
+        }
+        let mut order: HashMap<*const Source, usize> = HashMap::new();
+        for found in &self.diagnostics {
+            let next = order.len();
+            order.entry(Arc::as_ptr(&found.source)).or_insert(next);
+        }
+        self.diagnostics.sort_by_key(|found| {
+            (order[&Arc::as_ptr(&found.source)], found.place.line, found.place.column)
+        });
+    }
+}
+
+/// The task that a mistake is about.
+fn task_of(key: &KeyPath) -> Option<&str> {
+    match key.steps() {
+        [Step::Key(tasks), Step::Key(id), ..] if tasks == "tasks" => Some(id),
+        _ => None,
+    }
+}
+
+/// Where a task or a profile was read.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    layer: &'a Arc<str>,
+    source: &'a Arc<Source>,
+    root: &'a Arc<Node>,
+}
+
+impl<'a> Origin<'a> {
+    fn lint(self, found: &'a mut Vec<Diagnostic>) -> Lint<'a> {
+        Lint { source: self.source, root: self.root, found }
+    }
+
+    fn listed<T>(self, item: T, replaces: Option<Arc<str>>) -> Listed<T> {
+        Listed {
+            item,
+            layer: Arc::clone(self.layer),
+            source: Arc::clone(self.source),
+            replaces,
+            is_sound: true,
+            root: Arc::clone(self.root),
+        }
+    }
+}
+
+impl<T> Listed<T> {
+    /// `file:line`.
+    fn place(&self, key: &KeyPath) -> String {
+        format!("{}:{}", self.source.name, self.root.find_key(key).place.line)
+    }
+}

@@ -1,0 +1,137 @@
+//! What is wrong with one profile, beyond its shape and apart from the tasks it names.
+
+use std::collections::HashMap;
+
+use super::{diagnostic::Code, lint::Lint, nearest::nearest, node::Content, place::KeyPath};
+use crate::model::{AnswerAction, Profile};
+
+pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile) {
+    let top = KeyPath::root();
+    let questions = top.key("question_flow");
+    let mut lines: HashMap<String, usize> = HashMap::new();
+    for (at, id) in ids(lint, &questions) {
+        let line = lint.root.find(&at).place.line;
+        if let Some(first) = lines.get(&id) {
+            let message = format!("question `{id}` stands here and in line {first}");
+            lint.at(Code::DuplicateQuestion, &at, message);
+        } else {
+            lines.insert(id, line);
+        }
+    }
+    answers(lint, profile, &questions);
+    follow_ups(lint, profile, &questions);
+    for key in profile.user_data.keys() {
+        let asks = |answer: &crate::model::Answer| answer.user_data_required.contains(key);
+        if !profile.question_flow.iter().flat_map(|question| &question.options).any(asks) {
+            let message = format!("nobody asks for `{key}`: no option requires it");
+            lint.at_key(Code::UnaskedUserData, &top.key("user_data").key(key), message).hint =
+                Some(format!("user_data_required: [{key}] on the option that needs it"));
+        }
+    }
+}
+
+/// The ids of all questions, the wrong ones too, with their places.
+fn ids(lint: &Lint<'_>, questions: &KeyPath) -> Vec<(KeyPath, String)> {
+    let Content::List(nodes) = &lint.root.find(questions).content else { return Vec::new() };
+    let id = |(number, node): (usize, &super::node::Node)| {
+        Some((questions.item(number).key("id"), node.get("id")?.text()?.to_owned()))
+    };
+    nodes.iter().enumerate().filter_map(id).collect()
+}
+
+fn answers(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {
+    let Content::List(nodes) = &lint.root.find(questions).content else { return };
+    // Whether a question can be answered is not a matter of shape.
+    for (number, node) in nodes.iter().enumerate() {
+        let at = questions.item(number).key("options");
+        let Some(Content::List(options)) = node.get("options").map(|node| &node.content) else {
+            continue;
+        };
+        let explains = |node: &super::node::Node| {
+            node.get("action").and_then(super::node::Node::text) == Some("explain")
+        };
+        if options.is_empty() || options.iter().all(explains) {
+            lint.at(Code::InvalidValue, &at, "the question has no option that answers it");
+        }
+        let mut letters = HashMap::new();
+        for (number, option) in options.iter().enumerate() {
+            let at = at.item(number);
+            if let Some(letter) = option.get("letter").and_then(|node| node.text()) {
+                match letters.get(letter) {
+                    Some(line) => {
+                        let message = format!("letter `{letter}` stands here and in line {line}");
+                        lint.at(Code::DuplicateLetter, &at.key("letter"), message);
+                    }
+                    None => drop(letters.insert(letter, option.place.line)),
+                }
+            }
+            if explains(option) && option.get("explanation").is_none() {
+                let message = "an option that explains needs `explanation`";
+                lint.at(Code::MissingField, &at, message);
+            }
+        }
+    }
+    for question in &profile.question_flow {
+        let mut values = HashMap::new();
+        for answer in question.options.iter().filter(|a| a.action != Some(AnswerAction::Explain)) {
+            if let Some(other) = values.insert(answer.value(), &answer.letter) {
+                let place = ids(lint, questions).into_iter().find(|(_, id)| *id == question.id);
+                let Some((at, _)) = place else { continue };
+                let (value, letter) = (answer.value(), &answer.letter);
+                let message = format!(
+                    "options `{other}` and `{letter}` are both recorded as `{value}`: nobody could tell them apart"
+                );
+                lint.at(Code::InvalidValue, &at, message).hint = Some("give them a `value`".into());
+            }
+        }
+    }
+}
+
+fn follow_ups(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {
+    let known: Vec<String> = ids(lint, questions).into_iter().map(|(_, id)| id).collect();
+    let mut next: HashMap<&str, Vec<&str>> = HashMap::new();
+    for question in &profile.question_flow {
+        let follow_ups = question.options.iter().filter_map(|answer| answer.follow_up.as_deref());
+        next.entry(&question.id).or_default().extend(follow_ups);
+    }
+    let Content::List(nodes) = &lint.root.find(questions).content else { return };
+    for (number, node) in nodes.iter().enumerate() {
+        let Some(Content::List(options)) = node.get("options").map(|node| &node.content) else {
+            continue;
+        };
+        let own = node.get("id").and_then(|id| id.text()).unwrap_or_default();
+        for (option_number, option) in options.iter().enumerate() {
+            let Some(follow_up) = option.get("follow_up").and_then(|node| node.text()) else {
+                continue;
+            };
+            let at = questions.item(number).key("options").item(option_number).key("follow_up");
+            if !known.iter().any(|id| id == follow_up) {
+                let message = format!("there is no question `{follow_up}` in this file");
+                let near = nearest(follow_up, known.iter().map(String::as_str));
+                lint.at(Code::UnknownQuestion, &at, message).hint =
+                    near.map(|name| format!("did you mean `{name}`?"));
+            } else if known[..=number.min(known.len() - 1)].iter().any(|id| id == follow_up)
+                && leads_to(&next, follow_up, own)
+            {
+                // Told once, where the cycle turns back.
+                let message = format!("question `{own}` would follow up on itself");
+                lint.at(Code::DependencyCycle, &at, message);
+            }
+        }
+    }
+}
+
+/// Whether `goal` is asked when `from` is, sooner or later.
+fn leads_to(next: &HashMap<&str, Vec<&str>>, from: &str, goal: &str) -> bool {
+    let mut open = vec![from];
+    let mut seen = std::collections::HashSet::new();
+    while let Some(question) = open.pop() {
+        if question == goal {
+            return true;
+        }
+        if seen.insert(question) {
+            open.extend(next.get(question).into_iter().flatten());
+        }
+    }
+    false
+}

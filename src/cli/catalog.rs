@@ -1,0 +1,183 @@
+//! `provision catalog`
+
+use std::path::PathBuf;
+
+use super::{
+    args::CatalogCommand,
+    failure::{Failure, Kind},
+    output,
+    settings::Settings,
+};
+use crate::{
+    catalog::{Catalog, Diagnostic, LayerSource, Rules, SourceError, nearest},
+    disk::Fs,
+    engine,
+    face::{self, ValidationCounts},
+};
+
+/// How many mistakes are named where they are not what was asked for.
+const SOME: usize = 5;
+
+pub(super) fn run(settings: &Settings, command: CatalogCommand) -> Result<(), Failure> {
+    match command {
+        CatalogCommand::List { category } => list(settings, category.as_deref()),
+        CatalogCommand::Show { id } => show(settings, &id),
+        CatalogCommand::Search { words } => search(settings, &words),
+        CatalogCommand::Validate { paths, strict } => validate(settings, paths, strict),
+    }
+}
+
+fn list(settings: &Settings, category: Option<&str>) -> Result<(), Failure> {
+    let catalog = load(settings)?;
+    let platform = engine::platform(&settings.environment());
+    let is_wanted = |of: &str| category.is_none_or(|category| category.eq_ignore_ascii_case(of));
+    let tasks: Vec<_> = catalog.tasks().filter(|task| is_wanted(&task.item.category)).collect();
+    if let Some(category) = category.filter(|_| tasks.is_empty()) {
+        let mut names: Vec<_> = catalog.tasks().map(|task| task.item.category.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut failure = Failure::new(Kind::Usage, format!("there is no category `{category}`"));
+        failure.hints.push(format!("there are: {}", names.join(", ")));
+        return Err(failure);
+    }
+    let profiles: Vec<_> = catalog.profiles().filter(|_| category.is_none()).collect();
+    if settings.json {
+        return output::json_document(&face::catalog_json(&catalog, &tasks, &profiles, &platform));
+    }
+    output::data(&face::catalog_text(&tasks, &profiles, &platform))
+}
+
+fn search(settings: &Settings, words: &[String]) -> Result<(), Failure> {
+    let catalog = load(settings)?;
+    let platform = engine::platform(&settings.environment());
+    let found = catalog.search(words);
+    if settings.json {
+        return output::json_document(&face::search_json(&found, &platform));
+    }
+    if found.is_empty() {
+        let words = words.join(" ");
+        output::talk(&format!("nothing in the catalog is about `{}`\n", face::visible(&words)));
+        if let Some(name) = nearest(&words, catalog.tasks().map(|task| task.item.id.as_str())) {
+            output::talk(&format!("hint: did you mean `{name}`?\n"));
+        }
+    }
+    output::data(&face::search_text(&found, &platform))
+}
+
+fn show(settings: &Settings, id: &str) -> Result<(), Failure> {
+    let catalog = load(settings)?;
+    let environment = settings.environment();
+    let platform = engine::platform(&environment);
+    if let Some(task) = catalog.task(id) {
+        let view = engine::view(&catalog, task, &platform, &environment);
+        return if settings.json {
+            output::json_document(&face::task_json(&view, &platform))
+        } else {
+            output::data(&face::task_text(&view, &platform))
+        };
+    }
+    if let Some(profile) = catalog.profile(id) {
+        return if settings.json {
+            output::json_document(&face::profile_json(profile))
+        } else {
+            output::data(&face::profile_text(profile))
+        };
+    }
+    Err(not_shown(&catalog, id))
+}
+
+/// Why there is nothing to show: it is not there, or something is wrong with it.
+fn not_shown(catalog: &Catalog, id: &str) -> Failure {
+    let mistakes: Vec<_> = catalog.mistakes_of(id).collect();
+    if let Some(first) = mistakes.first() {
+        let mut failure =
+            Failure::new(Kind::InvalidCatalog, format!("`{id}` cannot be used as it is written"));
+        failure.causes.extend(mistakes.iter().take(SOME).map(|found| placed(found)));
+        failure.hints.push(format!("`provision catalog validate {}` shows all", first.source.name));
+        return failure;
+    }
+    let mut failure =
+        Failure::new(Kind::Usage, format!("there is no task or profile `{id}` in the catalog"));
+    let tasks = catalog.tasks().map(|task| task.item.id.as_str());
+    let names = tasks.chain(catalog.profiles().map(|profile| profile.item.id()));
+    failure.hints.extend(nearest(id, names).map(|name| format!("did you mean `{name}`?")));
+    failure.hints.push("`provision catalog list` shows what there is".into());
+    failure
+}
+
+fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<(), Failure> {
+    let mut layers = settings.layers()?;
+    let before = if paths.is_empty() { 0 } else { layers.len() };
+    let rules = if strict { Rules::Ours } else { Rules::Others };
+    if paths.is_empty() {
+        for layer in &mut layers {
+            if let LayerSource::Files { rules: of_layer, .. } = layer {
+                *of_layer = rules;
+            }
+        }
+    } else {
+        let name = "validated".to_owned();
+        layers.push(LayerSource::Files { name, paths, may_be_missing: false, rules });
+    }
+    let catalog = Catalog::load(&Fs::real(), &layers)?;
+    let mut counts = ValidationCounts::default();
+    for layer in &catalog.layers[before..] {
+        counts.files += layer.files;
+        counts.tasks += layer.tasks;
+        counts.profiles += layer.profiles;
+    }
+    let is_asked = |found: &&Diagnostic| found.source.layer >= before;
+    let found: Vec<_> = catalog.diagnostics.iter().filter(is_asked).collect();
+    if counts.files == 0 {
+        let mut failure = Failure::new(Kind::Usage, "there is no YAML file to validate");
+        failure.hints.push("files of a catalog end in .yaml or .yml".into());
+        return Err(failure);
+    }
+    if settings.json {
+        output::json_document(&face::validation_json(&counts, &found))?;
+    } else {
+        let mut text = String::new();
+        for mistake in &found {
+            text.push_str(&face::diagnostic_text(mistake));
+            text.push('\n');
+        }
+        text.push_str(&face::validation_summary(&counts, &found));
+        output::data(&text)?;
+    }
+    let errors = found.iter().filter(|found| found.is_error()).count();
+    if errors == 0 {
+        return Ok(());
+    }
+    let message = format!("the catalog has {}", face::plural(errors, "error"));
+    Err(Failure::new(Kind::InvalidCatalog, message))
+}
+
+/// The catalog, with a word about what is left out of it.
+fn load(settings: &Settings) -> Result<Catalog, Failure> {
+    let catalog = Catalog::load(&Fs::real(), &settings.layers()?)?;
+    let errors: Vec<_> = catalog.diagnostics.iter().filter(|found| found.is_error()).collect();
+    if let Some(first) = errors.first() {
+        let count = face::plural(errors.len(), "mistake");
+        output::warning(&format!(
+            "{count} in the catalog: what has one is left out; {}",
+            placed(first)
+        ));
+        output::talk("hint: `provision catalog validate` shows every one\n");
+    }
+    Ok(catalog)
+}
+
+/// `file:line:column: message`.
+fn placed(found: &Diagnostic) -> String {
+    let (file, place) = (&found.source.name, found.place);
+    format!("{file}:{}:{}: {}", place.line, place.column, found.message)
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        let mut failure = Self::new(Kind::Usage, error.to_string());
+        failure.causes = super::failure::causes(&error);
+        failure.hints.push("a catalog is a folder of YAML files, or one of them".into());
+        failure
+    }
+}

@@ -1,0 +1,120 @@
+//! Package managers: what they are called, how they are asked, and who brings them.
+
+use serde::{Deserialize, Serialize};
+
+use super::PlanCommand;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PackageManager {
+    Apt,
+    Dnf,
+    Pacman,
+    Brew,
+    Cask,
+    Npm,
+    Pipx,
+    Cargo,
+}
+
+impl PackageManager {
+    pub const ALL: [Self; 8] = [
+        Self::Apt,
+        Self::Dnf,
+        Self::Pacman,
+        Self::Brew,
+        Self::Cask,
+        Self::Npm,
+        Self::Pipx,
+        Self::Cargo,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Apt => "apt",
+            Self::Dnf => "dnf",
+            Self::Pacman => "pacman",
+            Self::Brew => "brew",
+            Self::Cask => "cask",
+            Self::Npm => "npm",
+            Self::Pipx => "pipx",
+            Self::Cargo => "cargo",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|manager| manager.name() == name)
+    }
+
+    /// The program whose presence means that the manager is there.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Apt => "apt-get",
+            Self::Cask => "brew",
+            other => other.name(),
+        }
+    }
+
+    /// Whether it is the system's own: what it installs, the system keeps up to date.
+    pub fn is_native(self) -> bool {
+        !matches!(self, Self::Npm | Self::Pipx | Self::Cargo)
+    }
+
+    /// The platform whose own manager it is.
+    pub fn platform(self) -> Option<&'static str> {
+        match self {
+            Self::Apt => Some("debian"),
+            Self::Dnf => Some("fedora"),
+            Self::Pacman => Some("arch"),
+            Self::Brew | Self::Cask => Some("macos"),
+            Self::Npm | Self::Pipx | Self::Cargo => None,
+        }
+    }
+
+    /// The task that installs the manager itself, where a system does not come with it.
+    pub fn provider(self) -> Option<&'static str> {
+        match self {
+            Self::Apt | Self::Dnf | Self::Pacman => None,
+            Self::Brew | Self::Cask => Some("homebrew"),
+            Self::Npm => Some("nodejs"),
+            Self::Pipx => Some("pipx"),
+            Self::Cargo => Some("rust"),
+        }
+    }
+
+    /// What it is told to install these. Done twice, it does no more than once.
+    pub fn installation(self, packages: &[String]) -> PlanCommand {
+        let (before, requires_sudo) = match self {
+            Self::Apt => ("apt-get install -y --no-install-recommends", true),
+            Self::Dnf => ("dnf install -y", true),
+            Self::Pacman => ("pacman -S --noconfirm --needed", true),
+            Self::Brew => ("brew install --formula", false),
+            Self::Cask => ("brew install --cask", false),
+            Self::Npm => ("npm install --global", false),
+            Self::Pipx => ("pipx install", false),
+            Self::Cargo => ("cargo install --locked", false),
+        };
+        // Names are checked when a catalog is read: none begins with `-` or means more to a shell.
+        let packages = packages.join(" ");
+        PlanCommand {
+            command: format!("{before} {packages}"),
+            name: None,
+            description: Some(format!("Install {packages} with {}", self.program())),
+            idempotent: true,
+            requires_sudo,
+            timeout_seconds: None,
+            retries: 0,
+            env: std::collections::BTreeMap::new(),
+            working_dir: None,
+            locks: vec![self.program_lock().into()],
+        }
+    }
+
+    /// The lock that keeps two of its runs apart.
+    fn program_lock(self) -> &'static str {
+        match self {
+            Self::Cask => "brew",
+            other => other.name(),
+        }
+    }
+}

@@ -16,14 +16,14 @@ use crate::model::{Profile, Task, TaskId, environment_name};
 
 pub fn cross_lint(catalog: &Catalog) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for task in catalog.tasks.values() {
+    for task in catalog.tasks.values().chain(&catalog.second_tasks) {
         let mut lint = lint_of(task, &mut found);
         task_references(catalog, &mut lint, &task.item);
         own_conflicts(catalog, &mut lint, &task.item);
     }
     cycles(catalog, &mut found);
     let data = data_keys(catalog);
-    for profile in catalog.profiles.values() {
+    for profile in catalog.profiles.values().chain(&catalog.second_profiles) {
         let mut lint = lint_of(profile, &mut found);
         profile_references(catalog, &mut lint);
         profile_conflicts(catalog, &mut lint, &profile.item);

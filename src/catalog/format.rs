@@ -229,7 +229,7 @@ static OPTION: Record = Record {
 pub static PROFILE: Record = Record {
     name: "a profile",
     fields: &[
-        Field::essential("metadata", Of(&PROFILE_METADATA), "What it is called"),
+        Field::expected("metadata", Of(&PROFILE_METADATA), "What it is called"),
         Field::optional("selection_prompt", Of(&SELECTION_PROMPT), "How it is offered"),
         Field::optional(
             "platforms",
@@ -251,7 +251,7 @@ pub static PROFILE: Record = Record {
 static PROFILE_METADATA: Record = Record {
     name: "a profile's metadata",
     fields: &[
-        Field::essential("id", Text(Form::Name), "What it is chosen by"),
+        Field::expected("id", Text(Form::Name), "What it is chosen by"),
         Field::expected("name", Text(Form::Some), "What people call it"),
         Field::optional("description", Text(Form::Any), "Whom it is for"),
         Field::optional("version", Text(Form::Any), "The version of the profile"),

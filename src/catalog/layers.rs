@@ -60,6 +60,9 @@ pub struct Catalog {
     pub diagnostics: Vec<Diagnostic>,
     /// How many files, tasks and profiles each layer has.
     pub layers: Vec<LayerCounts>,
+    /// What stands a second time in its layer: never offered, but looked at for mistakes.
+    pub(super) second_tasks: Vec<Listed<Task>>,
+    pub(super) second_profiles: Vec<Listed<Profile>>,
     /// Ids whose tasks could not be read at all.
     pub(super) unread: HashSet<String>,
 }
@@ -178,6 +181,7 @@ impl Catalog {
             let key = KeyPath::root().key("tasks").key(task.id.as_str());
             let message = format!("task `{}` stands here and in `{}`", task.id, first.place(&key));
             origin.lint(&mut self.diagnostics).at_key(Code::DuplicateId, &key, message);
+            self.second_tasks.push(origin.listed(task, None));
             return;
         }
         let listed = origin.listed(task, before.map(|before| Arc::clone(&before.layer)));
@@ -200,6 +204,7 @@ impl Catalog {
             let place = first.place(&key);
             let message = format!("profile `{}` stands here and in `{place}`", profile.id());
             origin.lint(&mut self.diagnostics).at(Code::DuplicateId, &key, message);
+            self.second_profiles.push(origin.listed(profile, None));
             return;
         }
         let listed = origin.listed(profile, before.map(|before| Arc::clone(&before.layer)));

@@ -112,7 +112,14 @@ fn read_tasks(check: &mut Check<'_>, root: &Node) -> Vec<Task> {
 }
 
 fn read_profile(check: &mut Check<'_>, root: &Node) -> Option<Profile> {
-    let value = check.record(&PROFILE, root, &KeyPath::root())?;
+    let mut value = check.record(&PROFILE, root, &KeyPath::root())?;
+    // Without an id it is of no use, but what else is wrong with it is told all the same.
+    if value.get("metadata").is_none() {
+        value["metadata"] = json!({});
+    }
+    if value["metadata"].get("id").is_none() {
+        value["metadata"]["id"] = json!(check.source.name);
+    }
     made(check, value, root, &KeyPath::root())
 }
 

@@ -48,7 +48,8 @@ pub fn view<'a>(
     TaskView {
         listed,
         provider: missing.and_then(PackageManager::provider),
-        seems_installed: seems_installed(task, environment),
+        seems_installed: seems_installed(task, environment)
+            .filter(|is_there| *is_there || !is_set_up_by_shell(catalog, task)),
         needed_by: catalog
             .tasks()
             .filter(|other| needs(other))
@@ -56,4 +57,12 @@ pub fn view<'a>(
             .collect(),
         recipe,
     }
+}
+
+/// Whether the check of a task sees more than we do: something is set up for it first.
+fn is_set_up_by_shell(catalog: &Catalog, task: &Task) -> bool {
+    let sets_up = |(_, _, id): (_, _, &TaskId)| {
+        catalog.task(id.as_str()).is_some_and(|other| other.item.env_setup.is_some())
+    };
+    task.env_setup.is_some() || task.dependencies.all().any(sets_up)
 }

@@ -120,7 +120,7 @@ fn variant<'t>(
 fn of_packages(manager: PackageManager, packages: &[String]) -> Recipe {
     Recipe {
         source: RecipeSource::Packages(manager),
-        commands: vec![manager.installation(packages)],
+        commands: manager.installation(packages),
         manual: Vec::new(),
     }
 }

@@ -83,7 +83,13 @@ impl PackageManager {
     }
 
     /// What it is told to install these. Done twice, it does no more than once.
-    pub fn installation(self, packages: &[String]) -> PlanCommand {
+    pub fn installation(self, packages: &[String]) -> Vec<PlanCommand> {
+        // Older releases of pipx take one name at a time.
+        let at_once = if self == Self::Pipx { 1 } else { packages.len().max(1) };
+        packages.chunks(at_once).map(|some| self.invocation(some)).collect()
+    }
+
+    fn invocation(self, packages: &[String]) -> PlanCommand {
         let (before, requires_sudo) = match self {
             Self::Apt => ("apt-get install -y --no-install-recommends", true),
             Self::Dnf => ("dnf install -y", true),
@@ -106,15 +112,31 @@ impl PackageManager {
             retries: 0,
             env: std::collections::BTreeMap::new(),
             working_dir: None,
-            locks: vec![self.program_lock().into()],
+            locks: vec![self.lock().into()],
         }
     }
 
     /// The lock that keeps two of its runs apart.
-    fn program_lock(self) -> &'static str {
+    fn lock(self) -> &'static str {
         match self {
             Self::Cask => "brew",
             other => other.name(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PackageManager;
+
+    #[test]
+    fn packages_go_together_where_the_manager_takes_several() {
+        let packages = ["a".to_owned(), "b".to_owned()];
+        let commands = |manager: PackageManager| {
+            let commands = manager.installation(&packages).into_iter();
+            commands.map(|command| command.command).collect::<Vec<_>>()
+        };
+        assert_eq!(commands(PackageManager::Npm), ["npm install --global a b"]);
+        assert_eq!(commands(PackageManager::Pipx), ["pipx install a", "pipx install b"]);
     }
 }

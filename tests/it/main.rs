@@ -12,6 +12,7 @@ mod harness;
 
 mod adoption;
 mod bad_input;
+mod catalog_mistakes;
 mod clock_changes;
 mod commands;
 mod crash_sweep;
@@ -22,6 +23,7 @@ mod fault_sweep;
 mod full_disk;
 mod growth;
 mod history;
+mod hostile_yaml;
 mod interrupted_recovery;
 mod kills;
 mod layers;

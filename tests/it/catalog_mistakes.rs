@@ -1,0 +1,399 @@
+//! Mistakes in a catalog's files: all of them in one run, each at its place.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use agentic_provision::catalog::Code;
+use serde_json::Value;
+
+use crate::harness::{Home, Output};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/catalog")
+}
+
+/// What `catalog validate` says of a path, as JSON, with its exit code.
+fn validate(home: &Home, more: &[&str], path: &Path) -> (Option<i32>, Value) {
+    let arguments = [&["--json", "catalog", "validate"], more, &[path.to_str().unwrap()]].concat();
+    let output = home.run(&arguments);
+    let said = serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}: {}{}", path.display(), output.stdout, output.stderr));
+    (output.code, said)
+}
+
+/// Writes a file of a catalog.
+fn written(home: &Home, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = home.path().join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, content).unwrap();
+    path
+}
+
+const SOUND: &str = "metadata: {category: c}
+tasks:
+  sound:
+    name: Sound
+    detection: {check_command: command -v sound}
+    packages: {apt: [sound]}
+";
+
+#[test]
+fn twelve_different_mistakes_are_twelve_diagnostics() {
+    let home = Home::new();
+    let mut command = home.command(&["catalog", "validate", "twelve.yaml"]);
+    let output = Output::of(command.current_dir(fixtures()));
+    insta::assert_snapshot!(output.snapshot(&home), @r#""#);
+    let (_, said) = validate(&home, &[], &fixtures().join("twelve.yaml"));
+    let found = said["diagnostics"].as_array().unwrap();
+    let codes: BTreeSet<_> = found.iter().map(|found| found["code"].as_str().unwrap()).collect();
+    assert_eq!((found.len(), codes.len()), (12, 12));
+}
+
+/// A file of the fixtures says on its first lines what is found in it: a code, a line, and how
+/// the text there goes on.
+struct Expected {
+    code: String,
+    line: usize,
+    text: String,
+}
+
+fn expectations(file: &Path) -> (bool, Vec<Expected>) {
+    let text = fs::read_to_string(file).unwrap();
+    let marks: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("#! ")).collect();
+    let is_strict = marks.contains(&"strict");
+    let expected = marks.iter().filter(|mark| **mark != "strict").map(|mark| {
+        let mut words = mark.splitn(3, ' ');
+        Expected {
+            code: words.next().unwrap().into(),
+            line: words.next().unwrap().parse().unwrap(),
+            text: words.next().unwrap_or_default().into(),
+        }
+    });
+    (is_strict, expected.collect())
+}
+
+fn files_below(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.into()];
+    }
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| files_below(&path)).collect()
+}
+
+/// The text at a place of a file, as an editor would find it: lines and columns from 1.
+fn text_at(source: &str, line: usize, column: usize) -> String {
+    source.split('\n').nth(line - 1).unwrap_or_default().chars().skip(column - 1).collect()
+}
+
+#[test]
+fn every_code_has_a_fixture_and_every_fixture_its_places() {
+    let home = Home::new();
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir(fixtures().join("codes")).unwrap() {
+        let path = entry.unwrap().path();
+        let files = files_below(&path);
+        let is_strict = files.iter().any(|file| expectations(file).0);
+        let strict: &[&str] = if is_strict { &["--strict"] } else { &[] };
+        let (code, said) = validate(&home, strict, &path);
+        assert_eq!(said["files"], files.len());
+        let all = said["diagnostics"].as_array().unwrap();
+        let has_error = all.iter().any(|found| found["severity"] == "error");
+        assert_eq!(code, Some(if has_error { 8 } else { 0 }), "{}", path.display());
+        for file in files {
+            let name = file.to_str().unwrap();
+            let of_file = |found: &&Value| found["file"].as_str() == Some(name);
+            let found: Vec<&Value> = all.iter().filter(of_file).collect();
+            let expected = expectations(&file).1;
+            let source = fs::read_to_string(&file).unwrap();
+            assert_eq!(found.len(), expected.len(), "{name}: {found:#?}");
+            for (found, expected) in found.iter().zip(&expected) {
+                let number = |key: &str| usize::try_from(found[key].as_u64().unwrap()).unwrap();
+                assert_eq!(found["code"].as_str(), Some(&*expected.code), "{name}: {found}");
+                assert_eq!(number("line"), expected.line, "{name}: {found}");
+                let text = text_at(&source, number("line"), number("column"));
+                assert!(text.starts_with(&expected.text), "{name}: {found}: `{text}`");
+                seen.insert(expected.code.clone());
+            }
+        }
+    }
+    // These are about whole files, and made in another test.
+    seen.extend(["unreadable", "too_large", "not_utf8"].map(str::to_owned));
+    let all: BTreeSet<_> = Code::ALL.iter().map(|code| code.name().to_owned()).collect();
+    assert_eq!(seen, all);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_the_reason() {
+    let home = Home::new();
+    let folder = home.path().join("catalog");
+    written(&home, "catalog/bytes.yaml", b"tasks:\n  \xc3\xa9t\xe9: {}\n");
+    written(&home, "catalog/sound.yaml", SOUND);
+    symlink("nowhere.yaml", folder.join("gone.yaml")).unwrap();
+    let large = fs::File::create(folder.join("large.yaml")).unwrap();
+    large.set_len(4 * 1024 * 1024 + 1).unwrap();
+    let (code, said) = validate(&home, &[], &folder);
+    assert_eq!(code, Some(8));
+    assert_eq!((&said["files"], &said["tasks"]), (&4.into(), &1.into()));
+    let told: Vec<_> = said["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| {
+            let file = found["file"].as_str().unwrap().rsplit('/').next().unwrap();
+            let [code, message] = ["code", "message"].map(|key| found[key].as_str().unwrap());
+            format!("{file}:{}:{} {code}: {message}", found["line"], found["column"])
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @"");
+}
+
+#[test]
+fn a_file_of_exactly_the_largest_size_is_read() {
+    let home = Home::new();
+    let padding = "#".repeat(4 * 1024 * 1024 - SOUND.len());
+    let path = written(&home, "full.yaml", format!("{SOUND}{padding}"));
+    let (code, said) = validate(&home, &[], &path);
+    assert_eq!((code, &said["tasks"]), (Some(0), &1.into()), "{said}");
+}
+
+#[test]
+fn folders_are_searched_through_and_through() {
+    let home = Home::new();
+    let task = |id: &str| SOUND.replace("sound", id);
+    written(&home, "c/tasks/one.yaml", task("one"));
+    written(&home, "c/tasks/deep/er/two.yml", task("two"));
+    written(&home, "c/.hidden/three.yaml", "not: read");
+    written(&home, "c/.four.yaml", "not: read");
+    written(&home, "c/notes.txt", "not: read");
+    written(&home, "elsewhere/five.yaml", task("five"));
+    symlink("../elsewhere", home.path().join("c/linked")).unwrap();
+    symlink("..", home.path().join("c/tasks/up")).unwrap();
+    let (code, said) = validate(&home, &[], &home.path().join("c"));
+    assert_eq!((code, &said["files"], &said["tasks"]), (Some(0), &3.into(), &3.into()), "{said}");
+}
+
+#[test]
+fn several_paths_are_one_layer_and_one_file_counts_once() {
+    let home = Home::new();
+    let one = written(&home, "one.yaml", SOUND);
+    let two = written(&home, "two.yaml", SOUND.replace("name: Sound", "name: Again"));
+    let paths = [one.to_str().unwrap(), two.to_str().unwrap(), one.to_str().unwrap()];
+    let output = home.run(&[&["--json", "catalog", "validate"], &paths[..]].concat());
+    assert_eq!(output.code, Some(8));
+    let said: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((&said["files"], &said["tasks"]), (&2.into(), &2.into()));
+    assert_eq!(said["diagnostics"][0]["code"], "duplicate_id");
+    assert_eq!(said["diagnostics"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_not_there_or_not_a_catalog_is_a_usage_error() {
+    let home = Home::new();
+    let empty = home.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    for path in [home.path().join("nothing"), empty, PathBuf::from("/dev/null")] {
+        let output = home.run(&["catalog", "validate", path.to_str().unwrap()]);
+        assert_eq!(output.code, Some(2), "{}: {}", path.display(), output.stderr);
+        assert!(output.stderr.contains("hint: "), "{}", output.stderr);
+    }
+    let output = home.run(&["--catalog", "/nonexistent", "catalog", "list"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("there is no `/nonexistent`"), "{}", output.stderr);
+}
+
+#[test]
+fn a_folder_that_cannot_be_entered_is_named() {
+    if rustix::process::geteuid().is_root() {
+        println!("skipped: root enters every folder");
+        return;
+    }
+    let home = Home::new();
+    let folder = home.path().join("closed");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
+    let output = home.run(&["catalog", "validate", folder.to_str().unwrap()]);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("Permission denied"), "{}", output.stderr);
+}
+
+#[test]
+fn unknown_fields_are_warnings_unless_we_are_strict() {
+    let home = Home::new();
+    let path =
+        written(&home, "f.yaml", SOUND.replace("name: Sound", "name: Sound\n    homepage: x"));
+    let (code, said) = validate(&home, &[], &path);
+    assert_eq!((code, &said["diagnostics"][0]["severity"]), (Some(0), &"warning".into()));
+    let (code, said) = validate(&home, &["--strict"], &path);
+    assert_eq!((code, &said["diagnostics"][0]["severity"]), (Some(8), &"error".into()));
+    // A task with a warning is offered all the same.
+    let found = home.run(&["--catalog", path.to_str().unwrap(), "catalog", "show", "sound"]);
+    assert_eq!(found.code, Some(0), "{}", found.stderr);
+}
+
+#[test]
+fn escape_sequences_in_a_file_do_not_reach_the_terminal() {
+    let home = Home::new();
+    let path =
+        written(&home, "f.yaml", "tasks:\n  \"a\\e[2J\": {na\u{202e}me: x}\n  b: \"\u{9b}31m\n");
+    let output = home.run(&["catalog", "validate", path.to_str().unwrap()]);
+    assert_eq!(output.code, Some(8));
+    let said = format!("{}{}", output.stdout, output.stderr);
+    assert!(!said.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{said:?}");
+}
+
+#[test]
+fn scalars_keep_their_text() {
+    let home = Home::new();
+    let texts = [
+        "3.10",
+        "012",
+        "no",
+        "0755",
+        "1e3",
+        "0x1F",
+        "1_000",
+        "~x",
+        "yes",
+        "off",
+        "2026-01-01",
+        "1.50",
+    ];
+    let choices = texts.join(", ");
+    let tasks = format!(
+        "metadata: {{category: 007, version: 3.10}}
+tasks:
+  1e3:
+    name: 012
+    detection: {{check_command: command -v x}}
+    options:
+      - {{id: version, prompt: Which?, type: choice, choices: [{choices}], default: 3.10}}
+    install:
+      variants:
+        3.10: {{steps: [{{command: make, env: {{MODE: 0755, ON: true, EMPTY: \"\"}}}}]}}
+"
+    );
+    let path = written(&home, "c/t.yaml", tasks);
+    let questions = texts.iter().enumerate().map(|(number, text)| {
+        let letter = char::from(b'A' + u8::try_from(number).unwrap());
+        format!("      - {{letter: {letter}, text: {text}, value: {text}}}\n")
+    });
+    let profile = format!(
+        "metadata: {{id: p, name: 1.10, version: 1.10}}
+required_tasks: [1e3]
+question_flow:
+  - id: q
+    question: 0755
+    options:
+{}",
+        questions.collect::<String>()
+    );
+    written(&home, "c/p.yaml", profile);
+    let folder = path.parent().unwrap().to_str().unwrap();
+    let shown = home.json(&["--catalog", folder, "catalog", "show", "1e3"]);
+    let task = &shown["task"];
+    assert_eq!(
+        (&task["id"], &task["name"], &task["category"]),
+        (&"1e3".into(), &"012".into(), &"007".into())
+    );
+    assert_eq!(task["options"][0]["choices"], serde_json::json!(texts));
+    assert_eq!(shown["recipe"]["variant"], "3.10");
+    let env = serde_json::json!({"MODE": "0755", "ON": "true", "EMPTY": ""});
+    assert_eq!(shown["recipe"]["commands"][0]["env"], env);
+    let shown = home.json(&["--catalog", folder, "catalog", "show", "p"]);
+    assert_eq!(shown["profile"]["metadata"]["version"], "1.10");
+    let options = shown["profile"]["question_flow"][0]["options"].as_array().unwrap().clone();
+    let values: Vec<_> = options.iter().map(|option| option["value"].as_str().unwrap()).collect();
+    assert_eq!(values, texts);
+}
+
+#[test]
+fn a_letter_that_yaml_takes_for_something_else_is_a_letter() {
+    let home = Home::new();
+    let profile = "metadata: {id: p, name: P}
+required_tasks: []
+question_flow:
+  - id: q
+    question: Which?
+    options:
+      - {letter: N, text: No}
+      - {letter: Y, text: Yes}
+";
+    let path = written(&home, "p.yaml", profile);
+    let (code, said) = validate(&home, &[], &path);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn mistakes_elsewhere_do_not_hide_what_is_asked() {
+    let home = Home::new();
+    written(&home, "tasks/broken.yaml", "tasks:\n  jq: {name: Mine}\n");
+    written(&home, "tasks/sound.yaml", SOUND);
+    let output = home.run(&["catalog", "show", "sound"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(output.stderr.starts_with("warning: "), "{}", output.stderr);
+    assert!(output.stderr.contains("provision catalog validate"), "{}", output.stderr);
+    // A broken task is not passed by for the one it replaces: that is not what was asked for.
+    let output = home.run(&["catalog", "show", "jq"]);
+    assert_eq!(output.code, Some(8), "{}", output.stdout);
+    assert!(output.stderr.contains("cannot be used as it is written"), "{}", output.stderr);
+    let (code, said) = validate(&home, &[], &home.path().join("tasks/sound.yaml"));
+    assert_eq!((code, said["diagnostics"].as_array().unwrap().len()), (Some(0), 0));
+    let output = home.run(&["--json", "catalog", "validate"]);
+    assert_eq!(output.code, Some(8), "without a path, every layer is looked at");
+}
+
+#[test]
+fn a_home_that_others_can_write_has_no_say() {
+    let home = Home::new();
+    written(&home, "tasks/sound.yaml", SOUND);
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(home.run(&["catalog", "list"]).code, Some(9));
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn commands_that_do_not_need_the_catalog_do_not_load_it() {
+    let home = Home::new();
+    written(&home, "tasks/broken.yaml", "tasks: [\n");
+    for arguments in [&["sessions"][..], &[], &["schema", "plan"], &["schema", "task"]] {
+        let output = home.run(&[&["--catalog", "/nonexistent"], arguments].concat());
+        assert_eq!((output.code, &*output.stderr), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+/// With 64 MB for everything, program included.
+fn with_little_memory(home: &Home, path: &Path) -> Output {
+    let mut command = Command::new("bash");
+    let line = "ulimit -v 65536 && exec \"$0\" --json catalog validate \"$1\"";
+    command.args(["-c", line, env!("CARGO_BIN_EXE_provision"), path.to_str().unwrap()]);
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("AGENTIC_PROVISION_HOME", home.path());
+    Output::of(&mut command)
+}
+
+#[test]
+fn hostile_files_are_placed_errors_or_loaded_within_64_megabytes() {
+    for (name, content, expected) in super::hostile_yaml::cases() {
+        let home = Home::new();
+        let path = written(&home, "hostile.yaml", content);
+        let output = with_little_memory(&home, &path);
+        let said: Value = serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|_| panic!("{name}: {:?} {}", output.code, output.stderr));
+        let found = said["diagnostics"].as_array().unwrap();
+        let errors: Vec<_> = found.iter().filter(|found| found["severity"] == "error").collect();
+        let code = errors.first().map(|found| found["code"].as_str().unwrap());
+        assert_eq!(code, expected, "{name}: {said}");
+        assert_eq!(output.code, Some(if expected.is_some() { 8 } else { 0 }), "{name}");
+        for found in errors {
+            assert!(
+                found["line"].as_u64() >= Some(1) && found["column"].as_u64() >= Some(1),
+                "{name}"
+            );
+        }
+    }
+}

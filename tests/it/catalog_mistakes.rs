@@ -47,7 +47,95 @@ fn twelve_different_mistakes_are_twelve_diagnostics() {
     let home = Home::new();
     let mut command = home.command(&["catalog", "validate", "twelve.yaml"]);
     let output = Output::of(command.current_dir(fixtures()));
-    insta::assert_snapshot!(output.snapshot(&home), @r#""#);
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 8
+    --- stdout
+    error[id_mismatch]: the id is `alfa`, but the task stands under `alpha`
+     --> twelve.yaml:4:9
+      |
+    4 |     id: alfa
+      |         ^^^^
+
+    warning[unknown_field]: a task has no field `docs_ulr`
+     --> twelve.yaml:6:5
+      |
+    6 |     docs_ulr: https://example.org
+      |     ^^^^^^^^
+      |
+      = help: did you mean `docs_url`?
+
+    error[wrong_type]: expected a list of texts, found the text `search`
+     --> twelve.yaml:8:11
+      |
+    8 |     tags: search
+      |           ^^^^^^
+      |
+      = help: write [search]
+
+    error[duplicate_key]: `name` stands here and in line 11
+      --> twelve.yaml:12:5
+       |
+    12 |     name: Beta again
+       |     ^^^^
+
+    error[unknown_task]: there is no task `gama`
+      --> twelve.yaml:14:31
+       |
+    14 |     dependencies: {required: [gama, delta]}
+       |                               ^^^^
+       |
+       = help: did you mean `gamma`?
+
+    error[pasted_value]: `{{user_name}}` is not filled in: values are never pasted into a command
+      --> twelve.yaml:20:18
+       |
+    20 |             echo {{user_name}} > ~/beta/owner
+       |                  ^^^^^^^^^^^^^
+       |
+       = help: write "$USER_NAME"
+
+    error[reserved_name]: `$LD_PRELOAD` has a meaning of its own and cannot be set
+      --> twelve.yaml:22:17
+       |
+    22 |           env: {LD_PRELOAD: /tmp/x.so}
+       |                 ^^^^^^^^^^
+
+    error[invalid_regex]: `beta (` is not a regular expression: unclosed group
+      --> twelve.yaml:23:53
+       |
+    23 |     verification: {command: beta, expected_pattern: "beta ("}
+       |                                                     ^^^^^^^^
+
+    error[no_detection]: task `gamma` has no `detection`: nobody can tell whether it is there
+      --> twelve.yaml:24:3
+       |
+    24 |   gamma:
+       |   ^^^^^
+       |
+       = help: detection: {check_command: command -v gamma}
+
+    error[dependency_cycle]: `delta` waits for itself: delta → beta → delta
+      --> twelve.yaml:30:31
+       |
+    30 |     dependencies: {required: [beta]}
+       |                               ^^^^
+
+    error[conflict]: `delta` cannot conflict with itself
+      --> twelve.yaml:31:29
+       |
+    31 |     conflicts_with: [gamma, delta]
+       |                             ^^^^^
+
+    warning[new_bash]: `mapfile` needs bash 4.0; macOS has 3.2
+      --> twelve.yaml:34:36
+       |
+    34 |         macos: {steps: [{command: "mapfile -t lines < list"}]}
+       |                                    ^^^^^^^
+
+    1 file, 4 tasks, 0 profiles: 10 errors, 2 warnings
+    --- stderr
+    error: the catalog has 10 errors
+    "#);
     let (_, said) = validate(&home, &[], &fixtures().join("twelve.yaml"));
     let found = said["diagnostics"].as_array().unwrap();
     let codes: BTreeSet<_> = found.iter().map(|found| found["code"].as_str().unwrap()).collect();
@@ -149,7 +237,11 @@ fn a_file_that_cannot_be_read_is_named_with_the_reason() {
             format!("{file}:{}:{} {code}: {message}", found["line"], found["column"])
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    bytes.yaml:2:5 not_utf8: it is not UTF-8: byte 0xe9 belongs to no character
+    gone.yaml:1:1 unreadable: it leads nowhere: there is no such file
+    large.yaml:1:1 too_large: it is 4194305 bytes long; the most a file may have is 4194304
+    "#);
 }
 
 #[test]

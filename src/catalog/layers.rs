@@ -28,6 +28,8 @@ use crate::{
 pub enum LayerSource {
     /// In the program.
     Embedded,
+    /// In memory: names and texts.
+    Texts { name: String, texts: Vec<(String, String)>, rules: Rules },
     /// In files and folders.
     Files {
         /// What the plan calls the layer.
@@ -83,11 +85,10 @@ impl Catalog {
         for (number, layer) in layers.iter().enumerate() {
             match layer {
                 LayerSource::Embedded => {
-                    let sources = embedded::FILES.iter().map(|(name, text)| {
-                        let (name, text) = ((*name).to_owned(), (*text).to_owned());
-                        Ok(Arc::new(Source { name, text, layer: number }))
-                    });
-                    catalog.add("embedded", sources, Rules::Ours);
+                    catalog.add("embedded", in_memory(embedded::FILES, number), Rules::Ours);
+                }
+                LayerSource::Texts { name, texts, rules } => {
+                    catalog.add(name, in_memory(texts, number), *rules);
                 }
                 LayerSource::Files { name, paths, may_be_missing, rules } => {
                     let mut files = Vec::new();
@@ -234,6 +235,17 @@ impl Catalog {
             (order[&Arc::as_ptr(&found.source)], found.place.line, found.place.column)
         });
     }
+}
+
+/// Files that need not be read.
+fn in_memory<T: AsRef<str>>(
+    files: &[(T, T)],
+    layer: usize,
+) -> impl Iterator<Item = Result<Arc<Source>, Diagnostic>> {
+    files.iter().map(move |(name, text)| {
+        let (name, text) = (name.as_ref().to_owned(), text.as_ref().to_owned());
+        Ok(Arc::new(Source { name, text, layer }))
+    })
 }
 
 /// The task that a mistake is about.

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<(&'static str, Vec<u8>, Option<&'static str>)> {
         let mut text = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
         for (name, before) in ('b'..='z').zip('a'..) {
             let aliases = vec![format!("*{before}"); 9].join(", ");
-            text += &format!("{name}: &{name} [{aliases}]\n");
+            text.extend([&*format!("{name}: &{name} "), "[", &aliases, "]\n"]);
         }
         text
     };

@@ -1,7 +1,7 @@
 //! What a document must look like, as data. One description serves the check, the words of its
 //! messages and the schema that editors use.
 
-use regex::{Regex, RegexBuilder};
+use regex::RegexBuilder;
 
 use crate::model::{PackageManager, TaskId, environment_name, is_platform_name, is_reserved};
 
@@ -179,7 +179,7 @@ impl Form {
             Self::Letter => text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_uppercase()),
             Self::Path => text.starts_with('/') || text == "~" || text.starts_with("~/"),
             Self::Url => text.starts_with("https://") || text.starts_with("http://"),
-            Self::Pattern => return pattern(text).map(drop),
+            Self::Pattern => return pattern(text),
             Self::Package => is_package(text),
             Self::Platform => is_platform_name(text),
         };
@@ -244,21 +244,71 @@ fn variable_form(text: &str) -> Result<(), Misshapen> {
     }
 }
 
-/// The regular expression, within bounds.
-fn pattern(text: &str) -> Result<Regex, Misshapen> {
-    RegexBuilder::new(text).size_limit(1 << 20).build().map_err(|error| {
-        let shown = error.to_string();
-        // The last line says what is wrong; those before draw the place with spaces.
-        let why = shown.lines().last().unwrap_or_default();
-        let why = why.strip_prefix("error: ").unwrap_or(why);
-        Misshapen {
-            code: Code::InvalidRegex,
-            message: format!("`{text}` is not a regular expression: {why}"),
-        }
+/// Whether it is a regular expression, within bounds.
+fn pattern(text: &str) -> Result<(), Misshapen> {
+    let parsed = regex_syntax::parse(text).map_err(|error| match error {
+        regex_syntax::Error::Parse(error) => error.kind().to_string(),
+        regex_syntax::Error::Translate(error) => error.kind().to_string(),
+        other => other.to_string(),
+    });
+    // Compiling takes far longer than parsing, and fails only for what repeats or goes on and on.
+    let may_be_large = text.contains('{') || text.len() > 200;
+    let checked = parsed.and_then(|_| match may_be_large {
+        true => RegexBuilder::new(text).size_limit(1 << 20).build().map(drop).map_err(|error| {
+            // The last line says what is wrong; those before draw the place with spaces.
+            let shown = error.to_string();
+            shown.lines().last().unwrap_or_default().to_ascii_lowercase()
+        }),
+        false => Ok(()),
+    });
+    checked.map_err(|why| {
+        let message = format!("`{text}` is not a regular expression: {why}");
+        Misshapen { code: Code::InvalidRegex, message }
     })
 }
 
 /// The names of package managers, as fields.
 pub fn manager_names() -> Vec<&'static str> {
     PackageManager::ALL.iter().map(|manager| manager.name()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Form;
+
+    #[test]
+    fn a_regular_expression_must_be_one_and_not_be_endless() {
+        for text in ["x", r"\d+\.\d+", "(?i)^v?[0-9]{1,3}$", r"\p{Greek}"] {
+            assert_eq!(Form::Pattern.check(text), Ok(()), "{text}");
+        }
+        let endless = "(((a{100}){100}){100}){100}";
+        for text in ["(", "[a-z", "a{2,1}", "(?=x)", r"\1", "*", r"\p{Nonsense}", endless] {
+            assert!(Form::Pattern.check(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn packages_cannot_be_options_or_shell() {
+        for text in
+            ["git", "g++", "@scope/name", "postgresql@17", "libssl1.1", "a:amd64", "x=1.2~rc1"]
+        {
+            assert_eq!(Form::Package.check(text), Ok(()), "{text}");
+        }
+        for text in [
+            "-x",
+            "--allow-root",
+            "a b",
+            "a;b",
+            "$(x)",
+            "`x`",
+            "a|b",
+            "",
+            "../x",
+            "~x",
+            "a>b",
+            "a&b",
+        ] {
+            assert!(Form::Package.check(text).is_err(), "{text}");
+        }
+    }
 }

@@ -69,6 +69,9 @@ pub struct Catalog {
     pub(super) unread: HashSet<String>,
 }
 
+/// Tasks, each with the one that brings it along, if it did not come by itself.
+pub(super) type Brought<'a> = HashMap<&'a TaskId, Option<&'a TaskId>>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerCounts {
     pub name: Arc<str>,
@@ -134,6 +137,26 @@ impl Catalog {
         self.tasks.contains_key(id) || self.unread.contains(id)
     }
 
+    /// The tasks that come along with some, themselves included.
+    pub(super) fn brought_by<'a>(
+        &'a self,
+        tasks: impl IntoIterator<Item = &'a TaskId>,
+    ) -> Brought<'a> {
+        let mut brought = Brought::new();
+        let mut open: Vec<(&TaskId, Option<&TaskId>)> =
+            tasks.into_iter().map(|id| (id, None)).collect();
+        while let Some((id, by)) = open.pop() {
+            if brought.contains_key(id) {
+                continue;
+            }
+            brought.insert(id, by);
+            if let Some(task) = self.tasks.get(id) {
+                open.extend(task.item.dependencies.required.iter().map(|next| (next, Some(id))));
+            }
+        }
+        brought
+    }
+
     /// What is wrong with the task of this id.
     pub fn mistakes_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Diagnostic> {
         self.diagnostics
@@ -181,7 +204,9 @@ impl Catalog {
         if let Some(first) = before.filter(|before| before.source.layer == origin.source.layer) {
             let key = KeyPath::root().key("tasks").key(task.id.as_str());
             let message = format!("task `{}` stands here and in `{}`", task.id, first.place(&key));
-            origin.lint(&mut self.diagnostics).at_key(Code::DuplicateId, &key, message);
+            let mut lint =
+                Lint::of_task(origin.source, origin.root, &task.id, &mut self.diagnostics);
+            lint.at_key(Code::DuplicateId, &KeyPath::root(), message);
             self.second_tasks.push(origin.listed(task, None));
             return;
         }
@@ -266,7 +291,7 @@ struct Origin<'a> {
 
 impl<'a> Origin<'a> {
     fn lint(self, found: &'a mut Vec<Diagnostic>) -> Lint<'a> {
-        Lint { source: self.source, root: self.root, found }
+        Lint::of_file(self.source, self.root, found)
     }
 
     fn listed<T>(self, item: T, replaces: Option<Arc<str>>) -> Listed<T> {

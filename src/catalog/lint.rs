@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
+use crate::model::TaskId;
+
 use super::{
     diagnostic::{Code, Diagnostic, Source},
     node::Node,
@@ -9,12 +11,40 @@ use super::{
 };
 
 pub struct Lint<'a> {
-    pub source: &'a Arc<Source>,
+    source: &'a Arc<Source>,
+    /// What is looked at: a whole file, or one task of it. Paths begin here.
     pub root: &'a Node,
-    pub found: &'a mut Vec<Diagnostic>,
+    /// The way to it from the top of the file, and where its name stands.
+    base: KeyPath,
+    name: Place,
+    found: &'a mut Vec<Diagnostic>,
 }
 
-impl Lint<'_> {
+impl<'a> Lint<'a> {
+    pub fn of_file(
+        source: &'a Arc<Source>,
+        root: &'a Node,
+        found: &'a mut Vec<Diagnostic>,
+    ) -> Self {
+        Self { source, root, base: KeyPath::root(), name: root.place, found }
+    }
+
+    pub fn of_task(
+        source: &'a Arc<Source>,
+        file: &'a Node,
+        id: &TaskId,
+        found: &'a mut Vec<Diagnostic>,
+    ) -> Self {
+        let entry = file.get("tasks").and_then(|tasks| tasks.entry(id.as_str()));
+        Self {
+            source,
+            root: entry.map_or(file, |entry| &entry.value),
+            base: KeyPath::root().key("tasks").key(id.as_str()),
+            name: entry.map_or(file.place, |entry| entry.key.place),
+            found,
+        }
+    }
+
     /// A mistake in the value at `key`.
     pub fn at(&mut self, code: Code, key: &KeyPath, message: impl Into<String>) -> &mut Diagnostic {
         let place = self.root.find(key).place;
@@ -28,7 +58,8 @@ impl Lint<'_> {
         key: &KeyPath,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        let place = self.root.find_key(key).place;
+        let is_all = key.steps().is_empty();
+        let place = if is_all { self.name } else { self.root.find_key(key).place };
         self.push(code, place, key, message.into())
     }
 
@@ -65,7 +96,8 @@ impl Lint<'_> {
         message: String,
     ) -> &mut Diagnostic {
         let at = self.found.len();
-        self.found.push(Diagnostic::error(code, self.source, place, key.clone(), message));
+        let key = self.base.join(key);
+        self.found.push(Diagnostic::error(code, self.source, place, key, message));
         &mut self.found[at]
     }
 }

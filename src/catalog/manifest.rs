@@ -79,12 +79,12 @@ impl Manifest {
             ));
         }
         let mut found = check.found;
-        let mut lint = Lint { source: &source, root: &root, found: &mut found };
         for task in &tasks {
+            let mut lint = Lint::of_task(&source, &root, &task.id, &mut found);
             lint_task(&mut lint, task, rules == Rules::Ours);
         }
         if let Some(profile) = &profile {
-            lint_profile(&mut lint, profile);
+            lint_profile(&mut Lint::of_file(&source, &root, &mut found), profile);
         }
         Self { source, root: Arc::new(root), tasks, profile, found }
     }

@@ -5,7 +5,9 @@
 //! and profile by itself, and all of them together.
 
 mod check;
+mod conflicts;
 mod cross_lint;
+mod cycles;
 mod diagnostic;
 mod embedded;
 mod format;

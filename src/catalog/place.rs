@@ -56,6 +56,12 @@ impl KeyPath {
         &self.0
     }
 
+    /// This way, and on from its end.
+    #[must_use]
+    pub fn join(&self, further: &Self) -> Self {
+        Self(self.0.iter().chain(&further.0).cloned().collect())
+    }
+
     fn then(&self, step: Step) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);

@@ -14,23 +14,21 @@ use crate::model::{OptionKind, PackageManager, Step, Task, TaskOption, is_platfo
 
 /// Looks at one task; `is_ours` is stricter.
 pub fn lint_task(lint: &mut Lint<'_>, task: &Task, is_ours: bool) {
-    let top = KeyPath::root().key("tasks").key(task.id.as_str());
-    let says = |lint: &Lint<'_>, field: &str| {
-        let node = lint.root.find(&top).get(field);
-        node.is_some_and(|node| node.content != Content::Null)
-    };
-    let id = lint.root.find(&top.key("id")).text().map(str::to_owned);
-    if let Some(id) = id.filter(|id| says(lint, "id") && *id != task.id.as_str()) {
+    let top = KeyPath::root();
+    let root = lint.root;
+    let says = |field: &str| root.get(field).is_some_and(|node| node.content != Content::Null);
+    let id = root.get("id").and_then(|id| id.text());
+    if let Some(id) = id.filter(|id| *id != task.id.as_str()) {
         let message = format!("the id is `{id}`, but the task stands under `{}`", task.id);
         lint.at(Code::IdMismatch, &top.key("id"), message);
     }
-    if task.category.is_empty() && !says(lint, "category") {
+    if task.category.is_empty() && !says("category") {
         let message = "a task needs `category`, its own or in the file's `metadata`";
         lint.at_key(Code::MissingField, &top, message);
     }
-    detection(lint, task, &top, says(lint, "detection"));
+    detection(lint, task, &top, says("detection"));
     let does_something = ["install", "packages", "shell_integration", "post_install"];
-    if !does_something.iter().any(|field| says(lint, field)) {
+    if !does_something.iter().any(|field| says(field)) {
         let message = format!("task `{}` says how to find it, but not how to install it", task.id);
         lint.at_key(Code::NothingToDo, &top, message).hint =
             Some("give it `packages`, or `install` with `steps`".into());

@@ -1,0 +1,136 @@
+//! Tasks that conflict, and would always come together.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{
+    cross_lint::{lint_of_task, named, options},
+    diagnostic::{Code, Diagnostic},
+    layers::{Brought, Catalog},
+    lint::Lint,
+    node::Node,
+    place::KeyPath,
+};
+use crate::model::{Profile, TaskId};
+
+/// Who conflicts with whom. It is enough that one of the two says so.
+pub(super) struct Foes<'a> {
+    catalog: &'a Catalog,
+    foes: HashMap<&'a TaskId, BTreeSet<&'a TaskId>>,
+}
+
+impl<'a> Foes<'a> {
+    pub(super) fn of(catalog: &'a Catalog) -> Self {
+        let mut foes: HashMap<&TaskId, BTreeSet<&TaskId>> = HashMap::new();
+        for (id, task) in &catalog.tasks {
+            for foe in task.item.conflicts_with.iter().filter(|foe| *foe != id) {
+                foes.entry(id).or_default().insert(foe);
+                foes.entry(foe).or_default().insert(id);
+            }
+        }
+        Self { catalog, foes }
+    }
+
+    /// Tasks that cannot be together with what they need. Told of the task that brings two foes
+    /// together, not of everyone who needs that one.
+    pub(super) fn within_tasks(&self, found: &mut Vec<Diagnostic>) {
+        let mut needed_by: HashMap<&TaskId, Vec<&'a TaskId>> = HashMap::new();
+        for (id, task) in &self.catalog.tasks {
+            for needed in &task.item.dependencies.required {
+                needed_by.entry(needed).or_default().push(id);
+            }
+        }
+        let mut pairs: Vec<(&TaskId, &TaskId)> = Vec::new();
+        for (one, foes) in &self.foes {
+            pairs.extend(foes.iter().filter(|other| one < *other).map(|other| (*one, *other)));
+        }
+        pairs.sort_unstable();
+        let mut told: HashSet<&TaskId> = HashSet::new();
+        for (one, other) in pairs {
+            let (with_one, with_other) =
+                (those_with(&needed_by, one), those_with(&needed_by, other));
+            let both: HashSet<_> = with_one.intersection(&with_other).copied().collect();
+            let mut ids: Vec<_> = both.iter().copied().collect();
+            ids.sort_unstable();
+            for id in ids {
+                let Some(task) = self.catalog.tasks.get(id) else { continue };
+                let needed = &task.item.dependencies.required;
+                if needed.iter().any(|needed| both.contains(needed)) || !told.insert(id) {
+                    continue;
+                }
+                let all = self.catalog.brought_by([id]);
+                let at = KeyPath::root().key("dependencies");
+                let (one, other) = (with_bringer(&all, one), with_bringer(&all, other));
+                let message = format!("{one} conflicts with {other}, and `{id}` needs both");
+                lint_of_task(task, found).at_key(Code::Conflict, &at, message);
+            }
+        }
+    }
+
+    pub(super) fn within_profile(&self, lint: &mut Lint<'_>, profile: &'a Profile) {
+        let mut base = self.catalog.brought_by(&profile.required_tasks);
+        if let Some((one, other)) = self.conflict(&base, &base) {
+            let (one, other) = (with_bringer(&base, one), with_bringer(&base, other));
+            let message = format!("{one} conflicts with {other}, and everyone gets both");
+            lint.at_key(Code::Conflict, &KeyPath::root().key("required_tasks"), message);
+            // Whatever else there is would be told again with each option.
+            return;
+        }
+        let defaults = self.catalog.brought_by(&profile.default_cli_tools);
+        let together = self
+            .catalog
+            .brought_by(profile.required_tasks.iter().chain(&profile.default_cli_tools));
+        match self.conflict(&together, &defaults) {
+            Some((one, other)) => {
+                let (one, other) = (with_bringer(&together, one), with_bringer(&together, other));
+                let message = format!("{one} conflicts with {other}, and both come by default");
+                lint.at_key(Code::Conflict, &KeyPath::root().key("default_cli_tools"), message);
+            }
+            None => base = together,
+        }
+        let root = lint.root;
+        for (at, node) in options(root) {
+            let ids = named(root, &at.key("tasks"));
+            let ids =
+                ids.iter().filter_map(|(_, id)| Some(self.catalog.tasks.get_key_value(*id)?.0));
+            let more = self.catalog.brought_by(ids);
+            let mut all = more.clone();
+            all.extend(base.iter().map(|(id, by)| (*id, *by)));
+            if let Some((one, other)) = self.conflict(&all, &more) {
+                let letter = node.get("letter").and_then(Node::text).unwrap_or_default();
+                let (one, other) = (with_bringer(&all, one), with_bringer(&all, other));
+                let message =
+                    format!("option `{letter}` brings {one} and {other} together, which conflict");
+                lint.at(Code::Conflict, &at.key("tasks"), message);
+            }
+        }
+    }
+
+    /// The first of `more`, by name, that has a foe in `all`.
+    fn conflict(&self, all: &Brought<'a>, more: &Brought<'a>) -> Option<(&'a TaskId, &'a TaskId)> {
+        let foe = |id: &'a TaskId| self.foes.get(id)?.iter().find(|foe| all.contains_key(**foe));
+        more.keys().filter_map(|id| Some((*id, *foe(id)?))).min()
+    }
+}
+
+/// A task and everyone who needs it, however far away.
+fn those_with<'a>(
+    needed_by: &HashMap<&TaskId, Vec<&'a TaskId>>,
+    id: &'a TaskId,
+) -> HashSet<&'a TaskId> {
+    let mut all = HashSet::new();
+    let mut open = vec![id];
+    while let Some(id) = open.pop() {
+        if all.insert(id) {
+            open.extend(needed_by.get(id).into_iter().flatten());
+        }
+    }
+    all
+}
+
+/// `fnm`, or `fnm` (brought by `node-lts`).
+fn with_bringer(all: &Brought<'_>, id: &TaskId) -> String {
+    match all.get(id).copied().flatten() {
+        Some(by) => format!("`{id}` (brought by `{by}`)"),
+        None => format!("`{id}`"),
+    }
+}

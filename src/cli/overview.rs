@@ -14,11 +14,12 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     let expiries = engine::expiries(&store, &listing, &settings.clock)?;
     let mut text = face::session_table(&listing, &expiries);
     text.push_str(
-        "\nprovision apply PLAN   run a plan file as a new session\n\
-         provision resume       go on with the newest unfinished session\n\
-         provision status ID    where a session stands, and what comes next\n\
-         provision history ID   what happened in it\n\
-         provision --help       everything else\n",
+        "\nprovision catalog list   what can be installed\n\
+         provision apply PLAN     run a plan file as a new session\n\
+         provision resume         go on with the newest unfinished session\n\
+         provision status ID      where a session stands, and what comes next\n\
+         provision history ID     what happened in it\n\
+         provision --help         everything else\n",
     );
     output::data(&text)?;
     sessions::complain(&listing)

@@ -133,11 +133,12 @@ fn the_program_alone_shows_what_there_is_and_what_to_ask() {
     prov-20260303-000000-0000  in_progress  2026-03-04 05:06  session_check, no profile yet
     prov-20260202-143052-a7b3  completed    2026-03-04 05:06  essentials: 2 done, 2 skipped
 
-    provision apply PLAN   run a plan file as a new session
-    provision resume       go on with the newest unfinished session
-    provision status ID    where a session stands, and what comes next
-    provision history ID   what happened in it
-    provision --help       everything else
+    provision catalog list   what can be installed
+    provision apply PLAN     run a plan file as a new session
+    provision resume         go on with the newest unfinished session
+    provision status ID      where a session stands, and what comes next
+    provision history ID     what happened in it
+    provision --help         everything else
     --- stderr
     ");
 }

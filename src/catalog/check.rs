@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     diagnostic::{Code, Diagnostic, Severity, Source},
@@ -65,9 +65,24 @@ impl Check<'_> {
                     self.wrong_type(&shape.describe(), node, key, hint);
                     return None;
                 };
-                let item = |(number, node)| self.value(items, node, &key.item(number));
+                // What is wrong leaves a gap where nothing is essential: the others keep their numbers.
+                let gap = match items {
+                    Shape::Record(record) if !record.has_essentials() => Some(json!({})),
+                    _ => None,
+                };
+                let item =
+                    |(number, node)| self.value(items, node, &key.item(number)).or(gap.clone());
                 Some(Value::Array(nodes.iter().enumerate().filter_map(item).collect()))
             }
+            Shape::OneOrMany(items) => match &node.content {
+                Content::List(_) => self.value(&Shape::List(items), node, key),
+                _ => Some(Value::Array(self.value(items, node, key).into_iter().collect())),
+            },
+            Shape::TextByShell(record) => match &node.content {
+                Content::Map(_) => self.record(record, node, key),
+                Content::Flag(flag, _) => Some(json!({"edits": flag})),
+                _ => self.scalar(shape, node, key).map(|text| json!({"text": text})),
+            },
             Shape::Map(form, values) => self.map(*form, values, node, key),
             Shape::Text(form) => {
                 let text = self.scalar(shape, node, key)?;
@@ -90,15 +105,15 @@ impl Check<'_> {
                 _ => self.scalar(shape, node, key).map(Into::into),
             },
             Shape::Flag => {
-                if let Content::Flag(flag) = &node.content {
+                if let Content::Flag(flag, _) = &node.content {
                     return Some((*flag).into());
                 }
                 self.wrong_type(&shape.describe(), node, key, flag_hint(node));
                 None
             }
             Shape::FlagOrText => match &node.content {
-                Content::Flag(false) => None,
-                Content::Flag(true) => Some("".into()),
+                Content::Flag(false, _) => None,
+                Content::Flag(true, _) => Some("".into()),
                 _ => self.scalar(shape, node, key).map(Into::into),
             },
             Shape::Count => {

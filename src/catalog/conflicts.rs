@@ -45,10 +45,14 @@ impl<'a> Foes<'a> {
         }
         pairs.sort_unstable();
         let mut told: HashSet<&TaskId> = HashSet::new();
+        let Some((first, _)) = pairs.first() else { return };
+        let mut with_one = (*first, those_with(&needed_by, first));
         for (one, other) in pairs {
-            let (with_one, with_other) =
-                (those_with(&needed_by, one), those_with(&needed_by, other));
-            let both: HashSet<_> = with_one.intersection(&with_other).copied().collect();
+            if one != with_one.0 {
+                with_one = (one, those_with(&needed_by, one));
+            }
+            let with_other = those_with(&needed_by, other);
+            let both: HashSet<_> = with_one.1.intersection(&with_other).copied().collect();
             let mut ids: Vec<_> = both.iter().copied().collect();
             ids.sort_unstable();
             for id in ids {

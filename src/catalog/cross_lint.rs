@@ -1,7 +1,7 @@
 //! What is wrong between tasks and profiles: names of nothing, cycles, conflicts, data that
 //! nobody asks for.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{
     conflicts::Foes,
@@ -16,23 +16,23 @@ use super::{
 };
 use crate::model::{Profile, Task, TaskId, environment_name};
 
-pub fn cross_lint(catalog: &Catalog) -> Vec<Diagnostic> {
+/// Every such mistake, and the groups of tasks that wait for each other.
+pub fn cross_lint(catalog: &Catalog) -> (Vec<Diagnostic>, Vec<Vec<TaskId>>) {
     let mut found = Vec::new();
     for task in catalog.tasks.values().chain(&catalog.second_tasks) {
         let mut lint = lint_of_task(task, &mut found);
         task_references(catalog, &mut lint, &task.item);
     }
-    cycles(catalog, &mut found);
+    let cycles = cycles(catalog, &mut found);
     let foes = Foes::of(catalog);
     foes.within_tasks(&mut found);
-    let data = data_keys(catalog);
     for profile in catalog.profiles.values().chain(&catalog.second_profiles) {
         let mut lint = Lint::of_file(&profile.source, &profile.root, &mut found);
         profile_references(catalog, &mut lint);
         foes.within_profile(&mut lint, &profile.item);
-        unasked_data(catalog, &mut lint, &profile.item, &data);
+        unasked_data(catalog, &mut lint, profile);
     }
-    found
+    (found, cycles)
 }
 
 pub(super) fn lint_of_task<'a>(
@@ -109,24 +109,27 @@ pub(super) fn options(root: &Node) -> Vec<(KeyPath, &Node)> {
     questions.iter().flat_map(|(at, _)| items(root, &at.key("options"))).collect()
 }
 
-/// Every user datum that some profile knows of.
-fn data_keys(catalog: &Catalog) -> Vec<String> {
-    let mut keys: Vec<String> = Vec::new();
-    for profile in catalog.profiles.values().map(|listed| &listed.item) {
-        keys.extend(profile.user_data.keys().cloned());
+/// Every user datum that some profile of a layer knows of.
+fn data_keys(catalog: &Catalog, layer: usize) -> BTreeSet<&String> {
+    let mut keys = BTreeSet::new();
+    let of_layer = |profile: &&Listed<Profile>| profile.source.layer == layer;
+    for profile in catalog.profiles.values().filter(of_layer).map(|listed| &listed.item) {
+        keys.extend(profile.user_data.keys());
         let answers = profile.question_flow.iter().flat_map(|question| &question.options);
-        keys.extend(answers.flat_map(|answer| answer.user_data_required.iter().cloned()));
+        keys.extend(answers.flat_map(|answer| &answer.user_data_required));
     }
-    keys.sort();
-    keys.dedup();
     keys
 }
 
-/// A task that an option brings, whose commands read user data that nobody is asked for.
-fn unasked_data(catalog: &Catalog, lint: &mut Lint<'_>, profile: &Profile, keys: &[String]) {
+/// Tasks that a profile brings, whose commands read user data that nobody is asked for. Nothing
+/// says which variables are user data: those are taken for it that profiles beside this one ask
+/// for, and that the task does not set by itself.
+fn unasked_data(catalog: &Catalog, lint: &mut Lint<'_>, listed: &Listed<Profile>) {
+    let profile = &listed.item;
     let answers = || profile.question_flow.iter().flat_map(|question| &question.options);
     let asked: HashSet<&String> = answers().flat_map(|answer| &answer.user_data_required).collect();
-    let unasked: Vec<_> = keys.iter().filter(|key| !asked.contains(key)).collect();
+    let mut unasked = data_keys(catalog, listed.source.layer);
+    unasked.retain(|key| !asked.contains(key));
     if unasked.is_empty() {
         return;
     }
@@ -143,8 +146,7 @@ fn unasked_data(catalog: &Catalog, lint: &mut Lint<'_>, profile: &Profile, keys:
             for key in &unasked {
                 let is_option = task.options.iter().any(|option| option.id == **key);
                 let variable = environment_name(key);
-                let is_read = command_texts(task).iter().any(|text| reads(text, &variable));
-                if is_read && !is_option && told.insert((&task.id, key)) {
+                if !is_option && needs(task, &variable) && told.insert((&task.id, *key)) {
                     let message =
                         format!("`{}` reads `${variable}`, but nobody asks for `{key}`", task.id);
                     lint.at(Code::UnaskedUserData, &at, message).hint =
@@ -155,11 +157,28 @@ fn unasked_data(catalog: &Catalog, lint: &mut Lint<'_>, profile: &Profile, keys:
     }
 }
 
-/// Whether a command reads a variable.
+/// Whether a task reads a variable that it does not set.
+fn needs(task: &Task, variable: &str) -> bool {
+    let texts = command_texts(task);
+    let steps = task.install.steps.iter();
+    let mut steps = steps.chain(task.install.variants.values().flat_map(|variant| &variant.steps));
+    texts.iter().any(|text| reads(text, variable))
+        && !texts.iter().any(|text| sets(text, variable))
+        && !steps.any(|step| step.env.contains_key(variable))
+}
+
 fn reads(text: &str, variable: &str) -> bool {
     text.match_indices('$').any(|(at, _)| {
         let rest = text[at + 1..].trim_start_matches('{');
         rest.strip_prefix(variable)
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
     })
+}
+
+/// Whether a command gives a variable a value, or has one for where it has none.
+fn sets(text: &str, variable: &str) -> bool {
+    let words = ["read -r ", "read ", "for ", "local ", "export ", "declare "];
+    text.contains(&format!("{variable}="))
+        || text.contains(&format!("${{{variable}:"))
+        || words.iter().any(|word| text.contains(&format!("{word}{variable}")))
 }

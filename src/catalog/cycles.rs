@@ -10,16 +10,24 @@ use super::{
 };
 use crate::model::TaskId;
 
-/// Tells every group of tasks that wait for each other, once, with the whole way around.
-pub(super) fn cycles(catalog: &Catalog, found: &mut Vec<Diagnostic>) {
+/// Tells every group of tasks that wait for each other, once, with the whole way around; returns
+/// those on the way. It is told of the task that was added last: it closed the circle.
+pub(super) fn cycles(catalog: &Catalog, found: &mut Vec<Diagnostic>) -> Vec<Vec<TaskId>> {
     let waiting = waiting_for_ever(catalog);
     let mut told: HashSet<&TaskId> = HashSet::new();
-    for (id, task) in catalog.tasks.iter().filter(|(id, _)| waiting.contains(id)) {
+    let mut all_ways = Vec::new();
+    for (id, _) in catalog.tasks.iter().filter(|(id, _)| waiting.contains(id)) {
         if told.contains(id) {
             continue;
         }
-        let Some(way) = way_back(catalog, &waiting, id) else { continue };
+        let Some(mut way) = way_back(catalog, &waiting, id) else { continue };
         told.extend(way.iter().copied());
+        all_ways.push(way.iter().map(|id| (*id).clone()).collect());
+        let layer = |id: &TaskId| catalog.tasks.get(id).map_or(0, |task| task.source.layer);
+        let strongest = way.iter().map(|id| layer(id)).max().unwrap_or(0);
+        let first = way.iter().position(|id| layer(id) == strongest).unwrap_or(0);
+        way.rotate_left(first);
+        let Some((id, task)) = catalog.tasks.get_key_value(way[0]) else { continue };
         let chain: Vec<_> = way.iter().chain([&way[0]]).map(|id| id.as_str()).collect();
         let next = way.get(1).unwrap_or(&way[0]);
         let mut all = task.item.dependencies.all();
@@ -31,6 +39,7 @@ pub(super) fn cycles(catalog: &Catalog, found: &mut Vec<Diagnostic>) {
         let message = format!("`{id}` waits for itself: {}", chain.join(" → "));
         lint.at(Code::DependencyCycle, &at, message);
     }
+    all_ways
 }
 
 /// The tasks that are left when all are taken away, again and again, that wait for none of the

@@ -50,11 +50,12 @@ pub enum Code {
     LiteralSudo,
     NewBash,
     UnknownVariant,
+    UnknownPlatform,
     NothingToDo,
 }
 
 impl Code {
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Unreadable,
         Self::TooLarge,
         Self::NotUtf8,
@@ -83,6 +84,7 @@ impl Code {
         Self::LiteralSudo,
         Self::NewBash,
         Self::UnknownVariant,
+        Self::UnknownPlatform,
         Self::NothingToDo,
     ];
 
@@ -116,6 +118,7 @@ impl Code {
             Self::LiteralSudo => "literal_sudo",
             Self::NewBash => "new_bash",
             Self::UnknownVariant => "unknown_variant",
+            Self::UnknownPlatform => "unknown_platform",
             Self::NothingToDo => "nothing_to_do",
         }
     }

@@ -2,7 +2,10 @@
 
 use super::shape::{
     Field, Form, Record,
-    Shape::{Choice, Count, Flag, FlagOrText, Lines, List, Map, Record as Of, Text, Time},
+    Shape::{
+        Choice, Count, Flag, FlagOrText, Lines, List, Map, OneOrMany, Record as Of, Text,
+        TextByShell, Time,
+    },
 };
 
 const TASK_IDS: super::shape::Shape = List(&Text(Form::TaskId));
@@ -58,7 +61,7 @@ pub static TASK: Record = Record {
             Of(&SHELL_INTEGRATION),
             "Lines for the shell's configuration",
         ),
-        Field::optional("post_install", List(&Of(&POST_INSTALL)), "What comes after it"),
+        Field::optional("post_install", OneOrMany(&Of(&POST_INSTALL)), "What comes after it"),
         Field::optional("verification", Of(&VERIFICATION), "How to tell that it works"),
         Field::optional("conflicts_with", TASK_IDS, "Tasks that cannot be on the same machine"),
         Field::optional(
@@ -99,19 +102,17 @@ static DEPENDENCIES: Record = Record {
     ],
 };
 
-const PACKAGE_NAMES: super::shape::Shape = List(&Text(Form::Package));
-
 static PACKAGES: Record = Record {
     name: "packages",
     fields: &[
-        Field::optional("apt", PACKAGE_NAMES, "Debian, Ubuntu and their kin"),
-        Field::optional("dnf", PACKAGE_NAMES, "Fedora and its kin"),
-        Field::optional("pacman", PACKAGE_NAMES, "Arch and its kin"),
-        Field::optional("brew", PACKAGE_NAMES, "Homebrew formulas"),
-        Field::optional("cask", PACKAGE_NAMES, "Homebrew casks"),
-        Field::optional("npm", PACKAGE_NAMES, "Global npm packages"),
-        Field::optional("pipx", PACKAGE_NAMES, "Python applications, by pipx"),
-        Field::optional("cargo", PACKAGE_NAMES, "Rust programs, by cargo install"),
+        Field::optional("apt", List(&Text(Form::SystemPackage)), "Debian, Ubuntu and their kin"),
+        Field::optional("dnf", List(&Text(Form::SystemPackage)), "Fedora and its kin"),
+        Field::optional("pacman", List(&Text(Form::SystemPackage)), "Arch and its kin"),
+        Field::optional("brew", List(&Text(Form::BrewPackage)), "Homebrew formulas"),
+        Field::optional("cask", List(&Text(Form::BrewPackage)), "Homebrew casks"),
+        Field::optional("npm", List(&Text(Form::NpmPackage)), "Global npm packages"),
+        Field::optional("pipx", List(&Text(Form::PythonPackage)), "Python applications, by pipx"),
+        Field::optional("cargo", List(&Text(Form::Crate)), "Rust programs, by cargo install"),
     ],
 };
 
@@ -140,7 +141,11 @@ static STEP: Record = Record {
         Field::optional("description", Text(Form::Any), "What it does, for whoever approves it"),
         Field::optional("idempotent", Flag, "Running it twice does no more than once"),
         Field::optional("requires_sudo", Flag, "It runs as root"),
-        Field::optional("shell_config", Text(Form::Any), "Lines for the shell's configuration"),
+        Field::optional(
+            "shell_config",
+            TextByShell(&SHELL_CONFIG),
+            "Lines for the shell's configuration",
+        ),
         Field::optional("manual", FlagOrText, "A person does it; how"),
         Field::optional("timeout", Time, "How long it may take"),
         Field::optional("retries", Count, "How often it is tried again when it fails"),
@@ -172,6 +177,16 @@ static SHELL_INTEGRATION: Record = Record {
     ],
 };
 
+static SHELL_CONFIG: Record = Record {
+    name: "shell configuration",
+    fields: &[
+        Field::optional("zsh", Text(Form::Some), "For zsh"),
+        Field::optional("bash", Text(Form::Some), "For bash"),
+        Field::optional("fish", Text(Form::Some), "For fish"),
+        Field::optional("note", Lines, "Something to know about it"),
+    ],
+};
+
 static POST_INSTALL: Record = Record {
     name: "a post_install entry",
     fields: &[
@@ -185,7 +200,11 @@ static POST_INSTALL: Record = Record {
         Field::optional("message", Lines, "Something to tell"),
         Field::optional("notes", Lines, "Something to know"),
         Field::optional("note", Lines, "Something to know"),
-        Field::optional("shell_config", Text(Form::Any), "Lines for the shell's configuration"),
+        Field::optional(
+            "shell_config",
+            TextByShell(&SHELL_CONFIG),
+            "Lines for the shell's configuration",
+        ),
     ],
 };
 

@@ -15,11 +15,11 @@ use super::{
     lint::Lint,
     manifest::{Manifest, Rules},
     node::Node,
-    place::{KeyPath, Step},
-    source::{SourceError, files_at, read_source},
+    place::{KeyPath, Place, Step},
+    source::{Listing, SourceError, files_at, read_source, unread},
 };
 use crate::{
-    disk::Fs,
+    disk::{self, Fs},
     model::{Profile, Task, TaskId},
 };
 
@@ -49,7 +49,7 @@ pub struct Listed<T> {
     pub source: Arc<Source>,
     /// The layer whose task or profile of the same id this one replaces.
     pub replaces: Option<Arc<str>>,
-    /// Whether nothing is wrong with it.
+    /// Whether nothing is wrong with it, nor with what it needs.
     pub is_sound: bool,
     pub(super) root: Arc<Node>,
 }
@@ -67,7 +67,13 @@ pub struct Catalog {
     pub(super) second_profiles: Vec<Listed<Profile>>,
     /// Ids whose tasks could not be read at all.
     pub(super) unread: HashSet<String>,
+    /// Every file, in order, and how many values they hold.
+    files: Vec<Arc<Source>>,
+    nodes: usize,
 }
+
+/// The most values that all files of a catalog may hold together.
+const MOST_NODES_IN_ALL: usize = 400_000;
 
 /// Tasks, each with the one that brings it along, if it did not come by itself.
 pub(super) type Brought<'a> = HashMap<&'a TaskId, Option<&'a TaskId>>;
@@ -98,19 +104,31 @@ impl Catalog {
                     for path in paths {
                         match files_at(fs, path) {
                             Err(SourceError::Missing(_)) if *may_be_missing => {}
-                            found => files.extend(found?),
+                            found => {
+                                let Listing { files: more, closed } = found?;
+                                files.extend(more);
+                                catalog.diagnostics.extend(
+                                    closed.into_iter().map(|(at, why)| {
+                                        unread(&at, number, Code::Unreadable, why)
+                                    }),
+                                );
+                            }
                         }
                     }
+                    // One file may be named twice, or be there under two names.
                     let mut seen = HashSet::new();
-                    files.retain(|file| seen.insert(file.clone()));
+                    files.retain(|file| {
+                        let place = disk::resolve(file).ok().flatten();
+                        seen.insert(place.unwrap_or_else(|| file.clone()))
+                    });
                     let sources = files.iter().map(|file| read_source(fs, file, number));
                     catalog.add(name, sources, *rules);
                 }
             }
         }
-        let found = cross_lint(&catalog);
+        let (found, cycles) = cross_lint(&catalog);
         catalog.diagnostics.extend(found);
-        catalog.settle();
+        catalog.settle(&cycles);
         Ok(catalog)
     }
 
@@ -164,6 +182,15 @@ impl Catalog {
             .filter(move |found| found.is_error() && task_of(&found.key) == Some(id))
     }
 
+    /// What is wrong with the profile of this id.
+    pub fn mistakes_of_profile<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Diagnostic> {
+        let source = self.profiles.get(id).map(|profile| Arc::clone(&profile.source));
+        let is_its = move |found: &&Diagnostic| {
+            source.as_ref().is_some_and(|source| Arc::ptr_eq(source, &found.source))
+        };
+        self.diagnostics.iter().filter(|found| found.is_error()).filter(is_its)
+    }
+
     fn add(
         &mut self,
         name: &str,
@@ -177,14 +204,31 @@ impl Catalog {
             let manifest = match source {
                 Ok(source) => Manifest::read(source, rules),
                 Err(mistake) => {
+                    self.files.push(Arc::clone(&mistake.source));
                     self.diagnostics.push(mistake);
                     continue;
                 }
             };
             let Manifest { source, root, tasks, profile, found } = manifest;
+            self.files.push(Arc::clone(&source));
+            self.nodes += root.count();
+            if self.nodes > MOST_NODES_IN_ALL {
+                let message =
+                    format!("the files before it hold {MOST_NODES_IN_ALL} values: it is not read");
+                let top = KeyPath::root();
+                let mistake =
+                    Diagnostic::error(Code::YamlLimit, &source, Place::BEGINNING, top, message);
+                self.diagnostics.push(mistake);
+                continue;
+            }
             self.diagnostics.extend(found);
             for entry in root.get("tasks").map(Node::entries).unwrap_or_default() {
-                self.unread.extend(entry.key.text().map(str::to_owned));
+                let Some(id) = entry.key.text() else { continue };
+                // What cannot even be read takes the place of what it was to replace, too.
+                if !tasks.iter().any(|task| task.id.as_str() == id) {
+                    self.tasks.shift_remove(id);
+                    self.unread.insert(id.to_owned());
+                }
             }
             let origin = Origin { layer: &name, source: &source, root: &root };
             counts.tasks += tasks.len();
@@ -215,9 +259,12 @@ impl Catalog {
     }
 
     fn add_profile(&mut self, profile: Profile, origin: Origin<'_>) {
+        let before = self.profiles.get(profile.id());
+        let is_second = before.is_some_and(|before| before.source.layer == origin.source.layer);
         let mut of_layer =
             self.profiles.values().filter(|other| other.source.layer == origin.source.layer);
-        if let Some(letter) = profile.letter()
+        if !is_second
+            && let Some(letter) = profile.letter()
             && let Some(other) = of_layer.find(|other| other.item.letter() == Some(letter))
         {
             let key = KeyPath::root().key("selection_prompt").key("letter");
@@ -237,8 +284,9 @@ impl Catalog {
         self.profiles.insert(listed.item.id().to_owned(), listed);
     }
 
-    /// Puts mistakes in order, and takes what has one out of what is offered.
-    fn settle(&mut self) {
+    /// Puts mistakes in order, and takes what has one out of what is offered, with everything that
+    /// needs it.
+    fn settle(&mut self, cycles: &[Vec<TaskId>]) {
         for found in self.diagnostics.iter().filter(|found| found.is_error()) {
             if let Some(id) = task_of(&found.key) {
                 let task = self.tasks.get_mut(id);
@@ -251,14 +299,73 @@ impl Catalog {
                 profile.is_sound &= !Arc::ptr_eq(&profile.source, &found.source);
             }
         }
-        let mut order: HashMap<*const Source, usize> = HashMap::new();
-        for found in &self.diagnostics {
-            let next = order.len();
-            order.entry(Arc::as_ptr(&found.source)).or_insert(next);
+        // Of two with one id, and of those that wait for each other, nobody knows which is meant.
+        let second = self.second_tasks.iter().map(|task| &task.item.id);
+        for id in second.chain(cycles.iter().flatten()) {
+            if let Some(task) = self.tasks.get_mut(id) {
+                task.is_sound = false;
+            }
         }
-        self.diagnostics.sort_by_key(|found| {
-            (order[&Arc::as_ptr(&found.source)], found.place.line, found.place.column)
-        });
+        for profile in &self.second_profiles {
+            if let Some(profile) = self.profiles.get_mut(profile.item.id()) {
+                profile.is_sound = false;
+            }
+        }
+        self.withhold_what_needs_the_unsound();
+        let order = |source: &Arc<Source>| {
+            (source.layer, self.files.iter().position(|file| Arc::ptr_eq(file, source)))
+        };
+        let mut placed: Vec<_> = std::mem::take(&mut self.diagnostics)
+            .into_iter()
+            .map(|found| ((order(&found.source), found.place.line, found.place.column), found))
+            .collect();
+        placed.sort_by_key(|(place, _)| *place);
+        self.diagnostics = placed.into_iter().map(|(_, found)| found).collect();
+    }
+
+    fn withhold_what_needs_the_unsound(&mut self) {
+        let mut needed_by: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
+        for (id, task) in &self.tasks {
+            for needed in &task.item.dependencies.required {
+                needed_by.entry(needed).or_default().push(id);
+            }
+        }
+        let is_sound = |id: &TaskId| self.tasks.get(id).is_some_and(|task| task.is_sound);
+        let unsound = self.tasks.keys().chain(needed_by.keys().copied());
+        let mut open: Vec<&TaskId> = unsound.filter(|id| !is_sound(id)).collect();
+        let mut withheld: HashSet<TaskId> = HashSet::new();
+        while let Some(id) = open.pop() {
+            if withheld.insert(id.clone()) {
+                open.extend(needed_by.get(id).into_iter().flatten());
+            }
+        }
+        for (id, task) in &mut self.tasks {
+            task.is_sound &= !withheld.contains(id);
+        }
+        for profile in self.profiles.values_mut() {
+            let item = &profile.item;
+            let answers = item.question_flow.iter().flat_map(|question| &question.options);
+            let mut brought = item.required_tasks.iter().chain(&item.default_cli_tools);
+            let is_withheld = |id: &TaskId| withheld.contains(id);
+            profile.is_sound &= !brought.any(is_withheld)
+                && !answers.flat_map(|answer| &answer.tasks).any(is_withheld);
+        }
+    }
+
+    /// A task that a task or a profile needs, and that something is wrong with.
+    pub fn unsound_need_of<'a>(&'a self, id: &str) -> Option<&'a TaskId> {
+        let mut open: Vec<&TaskId> = Vec::new();
+        open.extend(
+            self.tasks.get(id).into_iter().flat_map(|task| &task.item.dependencies.required),
+        );
+        if let Some(profile) = self.profiles.get(id).map(|listed| &listed.item) {
+            open.extend(profile.required_tasks.iter().chain(&profile.default_cli_tools));
+            let answers = profile.question_flow.iter().flat_map(|question| &question.options);
+            open.extend(answers.flat_map(|answer| &answer.tasks));
+        }
+        let mut brought: Vec<_> = self.brought_by(open).into_keys().collect();
+        brought.sort_unstable();
+        brought.into_iter().find(|id| self.mistakes_of(id.as_str()).next().is_some())
     }
 }
 

@@ -79,12 +79,15 @@ impl Manifest {
             ));
         }
         let mut found = check.found;
+        // One that is wrong has been reported; it is not missing.
+        let has_category = root.get("metadata").is_some_and(|data| data.get("category").is_some());
         for task in &tasks {
             let mut lint = Lint::of_task(&source, &root, &task.id, &mut found);
-            lint_task(&mut lint, task, rules == Rules::Ours);
+            lint_task(&mut lint, task, rules == Rules::Ours, has_category);
         }
         if let Some(profile) = &profile {
-            lint_profile(&mut Lint::of_file(&source, &root, &mut found), profile);
+            let mut lint = Lint::of_file(&source, &root, &mut found);
+            lint_profile(&mut lint, profile, rules == Rules::Ours);
         }
         Self { source, root: Arc::new(root), tasks, profile, found }
     }

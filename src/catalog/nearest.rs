@@ -7,15 +7,23 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     let allowed = (word.len() / 3).max(1);
     names
         .into_iter()
-        .map(|name| (distance(&word, &name.chars().collect::<Vec<_>>()), name))
-        .filter(|(distance, _)| *distance <= allowed)
+        // Bytes are more than characters, never fewer: names far too short or long are no match.
+        .filter(|name| {
+            name.len() + allowed >= word.len() && name.len() <= 4 * (word.len() + allowed)
+        })
+        .filter_map(|name| {
+            Some((distance(&word, &name.chars().collect::<Vec<_>>(), allowed)?, name))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 
 /// How many letters must be added, dropped, changed or swapped with their neighbour, whatever
-/// their case.
-fn distance(one: &[char], other: &[char]) -> usize {
+/// their case; `None` where that is more than `most`.
+fn distance(one: &[char], other: &[char], most: usize) -> Option<usize> {
+    if one.len().abs_diff(other.len()) > most {
+        return None;
+    }
     let same = |a: char, b: char| a.eq_ignore_ascii_case(&b);
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -30,8 +38,12 @@ fn distance(one: &[char], other: &[char]) -> usize {
             next.push(least);
         }
         before = std::mem::replace(&mut row, next);
+        // It only grows from here; a swap reaches back two rows.
+        if row.iter().chain(&before).all(|distance| *distance > most) {
+            return None;
+        }
     }
-    row[other.len()]
+    Some(row[other.len()]).filter(|distance| *distance <= most)
 }
 
 #[cfg(test)]

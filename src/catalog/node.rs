@@ -29,8 +29,8 @@ pub struct Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     Null,
-    /// `true` or `false`, not quoted.
-    Flag(bool),
+    /// `true` or `false`, not quoted, and as it was written.
+    Flag(bool, String),
     /// A number as it was written.
     Number(String),
     Text(String),
@@ -68,7 +68,7 @@ impl Node {
         };
         let content = match raw.value {
             Raw::Null => Content::Null,
-            Raw::Flag(flag) => Content::Flag(flag),
+            Raw::Flag(flag) => Content::Flag(flag, written()),
             Raw::Number => Content::Number(written()),
             Raw::Text(words) => Content::Text(words),
             Raw::List(items) => {
@@ -88,9 +88,7 @@ impl Node {
     /// The text of a scalar; of `null` there is none.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
-            Content::Text(text) | Content::Number(text) => Some(text),
-            Content::Flag(true) => Some("true"),
-            Content::Flag(false) => Some("false"),
+            Content::Text(text) | Content::Number(text) | Content::Flag(_, text) => Some(text),
             Content::Null | Content::List(_) | Content::Map(_) => None,
         }
     }
@@ -163,7 +161,7 @@ impl Node {
         const LONGEST: usize = 40;
         match &self.content {
             Content::Null => "nothing".into(),
-            Content::Flag(flag) => format!("`{flag}`"),
+            Content::Flag(_, text) => format!("`{text}`"),
             Content::Number(text) => format!("the number `{text}`"),
             Content::Text(text) if text.contains('\n') => "a text of several lines".into(),
             Content::Text(text) if text.chars().count() > LONGEST => {
@@ -182,6 +180,8 @@ fn limits() -> Options {
             max_depth: MOST_DEPTH,
             max_nodes: MOST_NODES,
             max_total_scalar_bytes: MOST_TEXT,
+            // One anchor may well serve a hundred tasks: what aliases repeat is counted anyway.
+            enforce_alias_anchor_ratio: false,
         },
         // They are let through to be reported, each with its place.
         duplicate_keys: DuplicateKeyPolicy::LastWins,

@@ -56,6 +56,12 @@ impl KeyPath {
         &self.0
     }
 
+    /// Where the value stands in: the way without its last step.
+    #[must_use]
+    pub fn above(&self) -> Self {
+        Self(self.0.iter().take(self.0.len().saturating_sub(1)).cloned().collect())
+    }
+
     /// This way, and on from its end.
     #[must_use]
     pub fn join(&self, further: &Self) -> Self {

@@ -2,10 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::{diagnostic::Code, lint::Lint, nearest::nearest, node::Content, place::KeyPath};
+use super::{
+    diagnostic::{Code, Severity},
+    lint::Lint,
+    nearest::nearest,
+    node::{Content, Node},
+    place::KeyPath,
+};
 use crate::model::{AnswerAction, Profile};
 
-pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile) {
+/// Looks at one profile; `is_ours` is stricter.
+pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile, is_ours: bool) {
     let top = KeyPath::root();
     let questions = top.key("question_flow");
     let mut lines: HashMap<String, usize> = HashMap::new();
@@ -18,7 +25,8 @@ pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile) {
             lines.insert(id, line);
         }
     }
-    answers(lint, profile, &questions);
+    answers(lint, &questions, is_ours);
+    values(lint, profile, &questions, is_ours);
     follow_ups(lint, profile, &questions);
     for key in profile.user_data.keys() {
         let asks = |answer: &crate::model::Answer| answer.user_data_required.contains(key);
@@ -33,13 +41,13 @@ pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile) {
 /// The ids of all questions, the wrong ones too, with their places.
 fn ids(lint: &Lint<'_>, questions: &KeyPath) -> Vec<(KeyPath, String)> {
     let Content::List(nodes) = &lint.root.find(questions).content else { return Vec::new() };
-    let id = |(number, node): (usize, &super::node::Node)| {
+    let id = |(number, node): (usize, &Node)| {
         Some((questions.item(number).key("id"), node.get("id")?.text()?.to_owned()))
     };
     nodes.iter().enumerate().filter_map(id).collect()
 }
 
-fn answers(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {
+fn answers(lint: &mut Lint<'_>, questions: &KeyPath, is_ours: bool) {
     let Content::List(nodes) = &lint.root.find(questions).content else { return };
     // Whether a question can be answered is not a matter of shape.
     for (number, node) in nodes.iter().enumerate() {
@@ -47,9 +55,7 @@ fn answers(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {
         let Some(Content::List(options)) = node.get("options").map(|node| &node.content) else {
             continue;
         };
-        let explains = |node: &super::node::Node| {
-            node.get("action").and_then(super::node::Node::text) == Some("explain")
-        };
+        let explains = |node: &Node| node.get("action").and_then(Node::text) == Some("explain");
         if options.is_empty() || options.iter().all(explains) {
             lint.at(Code::InvalidValue, &at, "the question has no option that answers it");
         }
@@ -67,24 +73,44 @@ fn answers(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {
             }
             if explains(option) && option.get("explanation").is_none() {
                 let message = "an option that explains needs `explanation`";
-                lint.at(Code::MissingField, &at, message);
+                // Others leave it to the question's own text.
+                lint.at(Code::MissingField, &at, message).severity = severity(is_ours);
             }
         }
     }
+}
+
+fn severity(is_ours: bool) -> Severity {
+    if is_ours { Severity::Error } else { Severity::Warning }
+}
+
+/// Answers that are recorded as the same value: their letters still tell them apart.
+fn values(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath, is_ours: bool) {
     for question in &profile.question_flow {
-        let mut values = HashMap::new();
+        let mut letters = HashMap::new();
         for answer in question.options.iter().filter(|a| a.action != Some(AnswerAction::Explain)) {
-            if let Some(other) = values.insert(answer.value(), &answer.letter) {
-                let place = ids(lint, questions).into_iter().find(|(_, id)| *id == question.id);
-                let Some((at, _)) = place else { continue };
-                let (value, letter) = (answer.value(), &answer.letter);
-                let message = format!(
-                    "options `{other}` and `{letter}` are both recorded as `{value}`: nobody could tell them apart"
-                );
-                lint.at(Code::InvalidValue, &at, message).hint = Some("give them a `value`".into());
-            }
+            let Some(other) = letters.insert(answer.value(), &answer.letter) else { continue };
+            let place = ids(lint, questions).into_iter().find(|(_, id)| *id == question.id);
+            let Some(at) = place.and_then(|(at, _)| option_of(lint, &at, &answer.letter)) else {
+                continue;
+            };
+            let (value, letter) = (answer.value(), &answer.letter);
+            let message = format!(
+                "options `{other}` and `{letter}` are both recorded as `{value}`: only their letters tell them apart"
+            );
+            let mistake = lint.at(Code::InvalidValue, &at, message);
+            mistake.severity = severity(is_ours);
+            mistake.hint = Some("give them a `value`".into());
         }
     }
+}
+
+/// The option with a letter, in the question whose id stands at `id`.
+fn option_of(lint: &Lint<'_>, id: &KeyPath, letter: &str) -> Option<KeyPath> {
+    let options = id.above().key("options");
+    let Content::List(nodes) = &lint.root.lookup(&options)?.content else { return None };
+    let is_it = |node: &Node| node.get("letter").and_then(Node::text) == Some(letter);
+    nodes.iter().position(is_it).map(|number| options.item(number))
 }
 
 fn follow_ups(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {

@@ -84,7 +84,15 @@ fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> 
         }
         Shape::Flag => json!({"type": "boolean"}),
         Shape::FlagOrText => scalar(),
-        Shape::Count => json!({"type": "integer", "minimum": 0}),
+        Shape::Count => json!({"type": ["integer", "string"], "minimum": 0, "pattern": "^[0-9]+$"}),
+        Shape::OneOrMany(item) => {
+            let item = shape_schema(item, definitions);
+            json!({"anyOf": [item, {"type": "array", "items": item}]})
+        }
+        Shape::TextByShell(record) => {
+            let texts = shape_schema_of(record, definitions);
+            json!({"anyOf": [scalar(), texts]})
+        }
         Shape::Time => json!({"type": ["integer", "string"], "minimum": 1}),
         Shape::Choice(names) => json!({"type": "string", "enum": names}),
         Shape::List(items) => json!({"type": "array", "items": shape_schema(items, definitions)}),
@@ -93,20 +101,20 @@ fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> 
             "propertyNames": form.pattern().map_or_else(|| json!({}), |p| json!({"pattern": p})),
             "additionalProperties": shape_schema(values, definitions),
         }),
-        Shape::Record(record) => {
-            let name = record
-                .name
-                .trim_start_matches("a ")
-                .trim_start_matches("an ")
-                .replace([' ', '\''], "_");
-            if !definitions.contains_key(&name) {
-                definitions.insert(name.clone(), Value::Null);
-                let schema = record_schema(record, definitions);
-                definitions.insert(name.clone(), schema);
-            }
-            json!({"$ref": format!("#/$defs/{name}")})
-        }
+        Shape::Record(record) => shape_schema_of(record, definitions),
     }
+}
+
+/// A record that is described once, wherever it is used.
+fn shape_schema_of(record: &'static Record, definitions: &mut Map<String, Value>) -> Value {
+    let name = record.name.trim_start_matches("a ").trim_start_matches("an ");
+    let name = name.replace([' ', '\''], "_");
+    if !definitions.contains_key(&name) {
+        definitions.insert(name.clone(), Value::Null);
+        let schema = record_schema(record, definitions);
+        definitions.insert(name.clone(), schema);
+    }
+    json!({"$ref": format!("#/$defs/{name}")})
 }
 
 /// Texts may look like numbers or truth values: they keep how they are written.
@@ -115,10 +123,7 @@ fn scalar() -> Value {
 }
 
 fn text_schema(form: Form) -> Value {
-    let mut schema = match form {
-        Form::Any | Form::Some | Form::Name => scalar(),
-        _ => json!({"type": "string"}),
-    };
+    let mut schema = scalar();
     if form == Form::Pattern {
         schema["format"] = "regex".into();
     }

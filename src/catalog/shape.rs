@@ -3,7 +3,7 @@
 
 use regex::RegexBuilder;
 
-use crate::model::{PackageManager, TaskId, environment_name, is_platform_name, is_reserved};
+use crate::model::{TaskId, environment_name, is_reserved};
 
 use super::diagnostic::Code;
 
@@ -23,6 +23,10 @@ pub enum Shape {
     Time,
     Choice(&'static [&'static str]),
     List(&'static Shape),
+    /// A list, or what could be its only item.
+    OneOrMany(&'static Shape),
+    /// Text for every shell, texts by shell, or just whether there are any.
+    TextByShell(&'static Record),
     /// A mapping whose keys are up to the author.
     Map(Form, &'static Shape),
     Record(&'static Record),
@@ -46,7 +50,13 @@ pub enum Form {
     Path,
     Url,
     Pattern,
-    Package,
+    /// A package of the system's own manager.
+    SystemPackage,
+    /// A formula or a cask.
+    BrewPackage,
+    NpmPackage,
+    PythonPackage,
+    Crate,
     Platform,
     /// Shell text.
     Command,
@@ -78,6 +88,13 @@ pub enum Need {
     Essential,
 }
 
+impl Record {
+    /// Whether there are fields without which it means nothing.
+    pub fn has_essentials(&self) -> bool {
+        self.fields.iter().any(|field| field.need == Need::Essential)
+    }
+}
+
 impl Field {
     pub const fn optional(name: &'static str, shape: Shape, says: &'static str) -> Self {
         Self { name, shape, need: Need::Optional, says }
@@ -107,11 +124,13 @@ impl Shape {
             Self::Lines => "text or a list of texts".into(),
             Self::Flag => "`true` or `false`".into(),
             Self::FlagOrText => "`true`, `false` or text".into(),
-            Self::Count => "a whole number".into(),
+            Self::Count => "a whole number from 0".into(),
             Self::Time => "a time such as `90` (seconds) or `10m`".into(),
             Self::Choice(names) => one_of(names),
             Self::List(Self::Text(form)) => format!("a list of {}", form.several()),
             Self::List(items) => format!("a list, each of it {}", items.describe()),
+            Self::OneOrMany(item) => format!("{}, or a list of them", item.describe()),
+            Self::TextByShell(_) => "text, texts by shell, or `true` or `false`".into(),
             Self::Map(..) => "a mapping".into(),
             Self::Record(record) => record.name.into(),
         }
@@ -135,7 +154,11 @@ impl Form {
             Self::Path => "an absolute path, or one that begins with `~/`",
             Self::Url => "an address that begins with `https://`",
             Self::Pattern => "a regular expression",
-            Self::Package => "the name of a package",
+            Self::SystemPackage
+            | Self::BrewPackage
+            | Self::NpmPackage
+            | Self::PythonPackage
+            | Self::Crate => "the name of a package",
             Self::Platform => "a platform such as `macos`, `linux` or `debian`",
             Self::Command => "a command",
         }
@@ -144,7 +167,11 @@ impl Form {
     fn several(self) -> &'static str {
         match self {
             Self::TaskId => "task ids",
-            Self::Package => "package names",
+            Self::SystemPackage
+            | Self::BrewPackage
+            | Self::NpmPackage
+            | Self::PythonPackage
+            | Self::Crate => "package names",
             Self::Platform => "platforms",
             Self::Path => "paths",
             Self::DataKey | Self::Variable | Self::Name => "names",
@@ -157,14 +184,22 @@ impl Form {
         Some(match self {
             Self::Any | Self::Pattern => return None,
             Self::Some | Self::Command => r"\S",
-            Self::TaskId => r"^[^./\\\s][^/\\]*$",
+            Self::TaskId => "^[A-Za-z0-9][A-Za-z0-9_.+@-]*$",
             Self::Name => r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
             Self::DataKey | Self::Variable => "^[A-Za-z_][A-Za-z0-9_]*$",
             Self::Letter => "^[A-Z]$",
             Self::Path => "^(/|~$|~/)",
             Self::Url => "^https?://",
-            Self::Package => r"^[A-Za-z0-9@][A-Za-z0-9@/+._:=~-]*$",
-            Self::Platform => "^[a-z0-9_.-]+$",
+            Self::SystemPackage => r"^[A-Za-z0-9]([A-Za-z0-9+._:=~-]*[A-Za-z0-9+.~])?$",
+            Self::BrewPackage => {
+                r"^[A-Za-z0-9][A-Za-z0-9+._@-]*(/[A-Za-z0-9][A-Za-z0-9+._@-]*){0,2}$"
+            }
+            Self::NpmPackage => {
+                r"^(@[A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9][A-Za-z0-9._-]*)?$"
+            }
+            Self::PythonPackage => r"^[A-Za-z0-9][A-Za-z0-9._-]*(==[A-Za-z0-9][A-Za-z0-9._-]*)?$",
+            Self::Crate => "^[A-Za-z0-9][A-Za-z0-9_-]*(@[A-Za-z0-9][A-Za-z0-9._-]*)?$",
+            Self::Platform => "^[a-z][a-z0-9_.-]*$",
         })
     }
 
@@ -172,16 +207,29 @@ impl Form {
         let fits = match self {
             Self::Any => true,
             Self::Some | Self::Command => !text.trim().is_empty(),
-            Self::TaskId => text.parse::<TaskId>().is_ok() && !text.contains(char::is_whitespace),
-            Self::Name => is_name(text),
+            Self::TaskId => {
+                text.parse::<TaskId>().is_ok() && is_made_of(text, is_first_letter, b"_.+@-")
+            }
+            Self::Name => is_made_of(text, is_first_letter, b"_.-"),
             Self::DataKey => return data_key(text),
             Self::Variable => return variable(text),
             Self::Letter => text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_uppercase()),
             Self::Path => text.starts_with('/') || text == "~" || text.starts_with("~/"),
             Self::Url => text.starts_with("https://") || text.starts_with("http://"),
             Self::Pattern => return pattern(text),
-            Self::Package => is_package(text),
-            Self::Platform => is_platform_name(text),
+            Self::SystemPackage => {
+                // apt takes a name with `-` behind it for one to remove.
+                is_made_of(text, is_first_letter, b"+._:=~-")
+                    && !text.ends_with(['-', ':', '=', '_'])
+            }
+            Self::BrewPackage => is_brew_package(text),
+            Self::NpmPackage => is_npm_package(text),
+            Self::PythonPackage => is_with_version(text, "==", b"._-"),
+            Self::Crate => is_with_version(text, "@", b"_-"),
+            Self::Platform => {
+                is_made_of(text, |c| c.is_ascii_lowercase(), b"_.-")
+                    && text == text.to_ascii_lowercase()
+            }
         };
         if fits {
             return if text.contains('\0') {
@@ -204,15 +252,39 @@ fn invalid(message: String) -> Misshapen {
     Misshapen { code: Code::InvalidValue, message }
 }
 
-fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
+fn is_first_letter(character: char) -> bool {
+    character.is_ascii_alphanumeric()
 }
 
-/// Nothing that a shell or a manager would take for more than a name.
-fn is_package(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"@/+._:=~-".contains(&byte))
+/// Letters, digits and `signs`, beginning as it must. Nothing of that means more to a shell.
+fn is_made_of(text: &str, begins: impl Fn(char) -> bool, signs: &[u8]) -> bool {
+    text.starts_with(begins)
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || signs.contains(&byte))
+}
+
+/// `name`, or `name` and a version behind the sign.
+fn is_with_version(text: &str, sign: &str, signs: &[u8]) -> bool {
+    let (name, version) = text.split_once(sign).map_or((text, None), |(a, b)| (a, Some(b)));
+    is_made_of(name, is_first_letter, signs)
+        && version.is_none_or(|version| is_made_of(version, is_first_letter, b"._-"))
+}
+
+/// `formula`, or `owner/tap/formula`; never an address.
+fn is_brew_package(text: &str) -> bool {
+    let parts: Vec<_> = text.split('/').collect();
+    parts.len() <= 3 && parts.iter().all(|part| is_made_of(part, is_first_letter, b"+._@-"))
+}
+
+/// `name`, `@scope/name`, with or without `@version`; never an address or a file.
+fn is_npm_package(text: &str) -> bool {
+    let name = match text.strip_prefix('@') {
+        None => text,
+        Some(scoped) => match scoped.split_once('/') {
+            Some((scope, name)) if is_made_of(scope, is_first_letter, b"._-") => name,
+            _ => return false,
+        },
+    };
+    is_with_version(name, "@", b"._-")
 }
 
 fn data_key(text: &str) -> Result<(), Misshapen> {
@@ -253,23 +325,20 @@ fn pattern(text: &str) -> Result<(), Misshapen> {
     });
     // Compiling takes far longer than parsing, and fails only for what repeats or goes on and on.
     let may_be_large = text.contains('{') || text.len() > 200;
-    let checked = parsed.and_then(|_| match may_be_large {
-        true => RegexBuilder::new(text).size_limit(1 << 20).build().map(drop).map_err(|error| {
+    let checked = parsed.and_then(|_| {
+        if !may_be_large {
+            return Ok(());
+        }
+        RegexBuilder::new(text).size_limit(1 << 20).build().map(drop).map_err(|error| {
             // The last line says what is wrong; those before draw the place with spaces.
             let shown = error.to_string();
             shown.lines().last().unwrap_or_default().to_ascii_lowercase()
-        }),
-        false => Ok(()),
+        })
     });
     checked.map_err(|why| {
         let message = format!("`{text}` is not a regular expression: {why}");
         Misshapen { code: Code::InvalidRegex, message }
     })
-}
-
-/// The names of package managers, as fields.
-pub fn manager_names() -> Vec<&'static str> {
-    PackageManager::ALL.iter().map(|manager| manager.name()).collect()
 }
 
 #[cfg(test)]
@@ -288,27 +357,55 @@ mod tests {
     }
 
     #[test]
-    fn packages_cannot_be_options_or_shell() {
-        for text in
-            ["git", "g++", "@scope/name", "postgresql@17", "libssl1.1", "a:amd64", "x=1.2~rc1"]
-        {
-            assert_eq!(Form::Package.check(text), Ok(()), "{text}");
-        }
-        for text in [
-            "-x",
-            "--allow-root",
-            "a b",
-            "a;b",
-            "$(x)",
-            "`x`",
-            "a|b",
-            "",
-            "../x",
-            "~x",
-            "a>b",
-            "a&b",
-        ] {
-            assert!(Form::Package.check(text).is_err(), "{text}");
+    fn packages_are_names_and_nothing_more() {
+        let forms = [
+            (
+                Form::SystemPackage,
+                &["git", "g++", "libssl1.1", "a:amd64", "x=1.2~rc1", "7zip"][..],
+                &["git-", "foo/unstable", "@group", "https://x/y.rpm", "./x.deb"][..],
+            ),
+            (
+                Form::BrewPackage,
+                &["git", "postgresql@17", "owner/tap/formula"],
+                &["https://x/y.rb", "/tmp/x.rb", "a/b/c/d", "a/../b"],
+            ),
+            (
+                Form::NpmPackage,
+                &["typescript", "@scope/name", "pnpm@9", "@a/b@1.2.3"],
+                &["http://x/y.tgz", "git+ssh://x", "file:../x", "@scope", "../x", "@/x"],
+            ),
+            (
+                Form::PythonPackage,
+                &["ruff", "rust-just", "uv==0.5.1"],
+                &["git+https://x/y", "./x", "x[y]", "x>=1", "=="],
+            ),
+            (Form::Crate, &["eza", "cargo-edit", "just@1.2.3"], &["./x", "a/b", "@1"]),
+        ];
+        for (form, good, bad) in forms {
+            let pattern = regex::Regex::new(form.pattern().unwrap()).unwrap();
+            for text in good {
+                assert_eq!(form.check(text), Ok(()), "{text}");
+                assert!(pattern.is_match(text), "the schema refuses {text}");
+            }
+            let shell = [
+                "-x",
+                "--allow-root",
+                "a b",
+                "a;b",
+                "$(x)",
+                "`x`",
+                "a|b",
+                "",
+                "~x",
+                "a>b",
+                "a&b",
+                "a*",
+                "é",
+            ];
+            for text in bad.iter().chain(&shell) {
+                assert!(form.check(text).is_err(), "{form:?} takes {text}");
+                assert!(!pattern.is_match(text), "the schema of {form:?} takes {text}");
+            }
         }
     }
 }

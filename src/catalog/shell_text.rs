@@ -19,7 +19,9 @@ pub fn pasted(text: &str) -> Vec<Remark> {
     while let Some(start) = text[from..].find("{{").map(|at| from + at) {
         let Some(end) = text[start..].find("}}").map(|at| start + at + 2) else { break };
         from = end;
-        let name = text[start + 2..end - 2].trim();
+        let inside = &text[start + 2..end - 2];
+        // `{{ name | filter }}`
+        let name = inside.split('|').next().unwrap_or_default().trim();
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         if is_name && !OF_TEMPLATES.contains(&name) {
@@ -39,85 +41,99 @@ pub fn pasted(text: &str) -> Vec<Remark> {
 
 /// The first `sudo` that would be run.
 pub fn literal_sudo(text: &str) -> Option<Range<usize>> {
-    words(text).find(|word| {
-        let name = text[word.clone()].rsplit('/').next();
-        name == Some("sudo")
-    })
+    let is_sudo = |word: &&Word<'_>| word.text.rsplit('/').next() == Some("sudo");
+    let words = words(text);
+    // Also behind a word that runs another: `xargs sudo`, `env X=1 sudo`.
+    words.iter().find(is_sudo).map(|word| word.at.clone())
 }
 
 /// What the bash 3.2 of macOS does not know.
 pub fn newer_than_3_2(text: &str) -> Vec<Remark> {
     let mut found = Vec::new();
     let mut add = |at: Range<usize>, what: &str, since: &str| {
-        found.push(Remark {
-            at,
-            message: format!("{what} needs bash {since}; macOS has 3.2"),
-            hint: None,
-        });
+        let message = format!("{what} needs bash {since}; macOS has 3.2");
+        found.push(Remark { at, message, hint: None });
     };
-    let mut words = words(text).peekable();
-    let mut first = None;
-    while let Some(at) = words.next() {
-        let word = &text[at.clone()];
-        let next = words.peek().map_or("", |next| &text[next.clone()]);
-        let flag = |letter: char| {
-            next.starts_with('-') && !next.starts_with("--") && next.contains(letter)
+    let words = words(text);
+    let mut command = "";
+    for (number, word) in words.iter().enumerate() {
+        if word.is_first {
+            command = word.text;
+        }
+        let next = words.get(number + 1).filter(|next| !next.is_first).map_or("", |next| next.text);
+        let flag = |letters: &str| {
+            next.starts_with('-')
+                && !next.starts_with("--")
+                && next.contains(|c| letters.contains(c))
         };
-        match word {
-            "mapfile" | "readarray" => add(at, &format!("`{word}`"), "4.0"),
-            "coproc" => add(at, "`coproc`", "4.0"),
-            "declare" | "local" | "typeset" if flag('A') => {
+        let at = word.at.clone();
+        match (word.is_first, word.text) {
+            (true, "mapfile" | "readarray" | "coproc") => {
+                add(at, &format!("`{}`", word.text), "4.0");
+            }
+            (true, "declare" | "local" | "typeset") if flag("A") => {
                 add(at, "an associative array", "4.0");
             }
-            "declare" | "local" | "typeset" if flag('n') => add(at, "a name reference", "4.3"),
-            "wait" if next == "-n" => add(at, "`wait -n`", "4.3"),
-            "globstar" | "lastpipe" if first == Some("shopt") => {
-                add(at, &format!("`shopt -s {word}`"), "4.0");
+            (true, "declare" | "local" | "typeset") if flag("n") => {
+                add(at, "a name reference", "4.3");
             }
-            "-v" if first == Some("[[") || first == Some("test") || first == Some("[") => {
-                add(at, "`-v`", "4.2");
+            (true, "declare" | "typeset") if flag("glu") => {
+                add(at, &format!("`{} {next}`", word.text), "4.0");
             }
+            (true, "wait") if next == "-n" => add(at, "`wait -n`", "4.3"),
+            (false, "globstar" | "lastpipe") if command == "shopt" => {
+                add(at, &format!("`shopt -s {}`", word.text), "4.0");
+            }
+            (false, "-v") if matches!(command, "[[" | "test" | "[") => add(at, "`-v`", "4.2"),
             _ => {}
         }
-        if !word.starts_with('-') {
-            first = Some(word);
-        }
     }
-    for (sign, what) in [("&>>", "`&>>`"), ("|&", "`|&`"), (";;&", "`;;&`"), (";&", "`;&`")] {
-        if let Some(at) = text.find(sign)
-            && !(sign == ";&" && text[..at].ends_with(';'))
-        {
-            add(at..at + sign.len(), what, "4.0");
-        }
-    }
-    for name in ["$EPOCHSECONDS", "$EPOCHREALTIME", "$SRANDOM"] {
-        if let Some(at) = text.find(name) {
-            add(at..at + name.len(), &format!("`{name}`"), "5.0");
-        }
-    }
-    for (at, what, since) in expansions(text) {
+    for (at, what, since) in signs_and_expansions(text) {
         add(at, what, since);
     }
     found.sort_by_key(|remark| remark.at.start);
     found
 }
 
-/// `${x^^}`, `${x,,}` and `${x@Q}`.
-fn expansions(text: &str) -> Vec<(Range<usize>, &'static str, &'static str)> {
+/// `&>>`, `${x^^}` and their kin, wherever the shell would read them.
+fn signs_and_expansions(text: &str) -> Vec<(Range<usize>, &'static str, &'static str)> {
+    let signs = [("&>>", "`&>>`"), ("|&", "`|&`"), (";;&", "`;;&`"), (";&", "`;&`")];
+    let names = ["EPOCHSECONDS", "EPOCHREALTIME", "SRANDOM"];
     let mut found = Vec::new();
-    for (start, _) in text.match_indices("${") {
-        let inside = &text[start + 2..];
-        let name = inside.len()
-            - inside.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
-        let Some(length) = inside.find('}') else { continue };
-        let operator = inside[name..].chars().next();
-        let at = start..start + 2 + length + 1;
-        match operator {
-            Some('^' | ',') if name > 0 => {
-                found.push((at, "changing the case in an expansion", "4.0"));
+    let mut skip = 0;
+    for (at, context) in read(text) {
+        let rest = &text[at..];
+        if at < skip || context == Context::Quiet {
+            continue;
+        }
+        if context == Context::Plain
+            && let Some((sign, what)) = signs.iter().find(|(sign, _)| rest.starts_with(sign))
+        {
+            found.push((at..at + sign.len(), *what, "4.0"));
+            skip = at + sign.len();
+        }
+        let Some(inside) = rest.strip_prefix('$') else { continue };
+        let braced = inside.strip_prefix('{').map(|inside| inside.trim_start_matches('!'));
+        let name_of = |text: &str| {
+            let rest = text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+            text.len() - rest.len()
+        };
+        let body = braced.unwrap_or(inside);
+        let name = name_of(body);
+        if names.contains(&&body[..name]) {
+            found.push((at..at + rest.len() - body.len() + name, "this variable", "5.0"));
+        }
+        let Some(length) = braced.and_then(|_| body.find('}')) else { continue };
+        let whole = at..at + rest.len() - body.len() + length + 1;
+        let operator = &body[name..length];
+        let operator =
+            operator.strip_prefix('[').and_then(|o| o.split_once(']')).map_or(operator, |(_, o)| o);
+        match operator.as_bytes() {
+            [b'^' | b',', ..] if name > 0 => {
+                found.push((whole, "changing the case in an expansion", "4.0"));
             }
-            Some('@') if name > 0 && length == name + 2 => {
-                found.push((at, "an expansion with `@`", "4.4"));
+            [b'@', letter] if name > 0 && letter.is_ascii_alphabetic() => {
+                found.push((whole, "an expansion with `@`", "4.4"));
             }
             _ => {}
         }
@@ -125,23 +141,104 @@ fn expansions(text: &str) -> Vec<(Range<usize>, &'static str, &'static str)> {
     found
 }
 
-/// The words of a command, quotes and operators left aside. Comments are not words.
-fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let is_between = |c: char| c.is_whitespace() || ";|&()<>`\"'={}$!".contains(c);
-    let mut rest = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let start = rest + text[rest..].find(|c: char| !is_between(c))?;
-            let is_first = start == 0 || text[..start].ends_with(char::is_whitespace);
-            if text[start..].starts_with('#') && is_first {
-                rest = text[start..].find('\n').map_or(text.len(), |at| start + at);
-                continue;
+/// What the shell makes of a character.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Context {
+    Plain,
+    /// In double quotes: variables are filled in, nothing else happens.
+    Quoted,
+    /// In single quotes, behind a backslash, or in a comment.
+    Quiet,
+}
+
+/// Every character's place, and what the shell makes of it. Here-documents are read as commands.
+fn read(text: &str) -> impl Iterator<Item = (usize, Context)> + '_ {
+    let mut quote = None;
+    let mut is_escaped = false;
+    let mut is_comment = false;
+    let mut before = '\n';
+    text.char_indices().map(move |(at, character)| {
+        let context = if is_comment {
+            is_comment = character != '\n';
+            Context::Quiet
+        } else if is_escaped {
+            is_escaped = false;
+            Context::Quiet
+        } else {
+            match (quote, character) {
+                (None, '#') if before.is_whitespace() || ";(|&".contains(before) => {
+                    is_comment = true;
+                    Context::Quiet
+                }
+                (None | Some('"'), '\\') => {
+                    is_escaped = true;
+                    Context::Quiet
+                }
+                (None, '\'' | '"') => {
+                    quote = Some(character);
+                    Context::Quiet
+                }
+                (Some(open), _) if open == character => {
+                    quote = None;
+                    Context::Quiet
+                }
+                (None, _) => Context::Plain,
+                (Some('"'), _) => Context::Quoted,
+                (Some(_), _) => Context::Quiet,
             }
-            let end = text[start..].find(is_between).map_or(text.len(), |at| start + at);
-            rest = end;
-            return Some(start..end);
-        }
+        };
+        before = character;
+        (at, context)
     })
+}
+
+/// A word of a command that is not quoted.
+#[derive(Debug)]
+struct Word<'a> {
+    at: Range<usize>,
+    text: &'a str,
+    /// Whether it is what is run, rather than what it is told.
+    is_first: bool,
+}
+
+fn words(text: &str) -> Vec<Word<'_>> {
+    /// Words behind which another command stands.
+    const LEADERS: [&str; 12] = [
+        "then", "do", "else", "elif", "if", "while", "until", "!", "time", "exec", "command", "env",
+    ];
+    let mut words: Vec<Word<'_>> = Vec::new();
+    let mut start = None;
+    let mut is_first = true;
+    let end = [(text.len(), Context::Quiet)];
+    for (at, context) in read(text).chain(end) {
+        let character = text[at..].chars().next().unwrap_or('\n');
+        // `$(…)` and `` `…` `` are commands in double quotes too; what else is quoted is no word.
+        let ends = character.is_whitespace() || ";|&()<>`{}".contains(character);
+        if context == Context::Plain && !ends {
+            start = start.or(Some(at));
+            continue;
+        }
+        if let Some(begin) = start.take() {
+            let word = &text[begin..at];
+            let is_assignment = is_first
+                && word.split_once('=').is_some_and(|(name, _)| {
+                    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                });
+            words.push(Word { at: begin..at, text: word, is_first });
+            is_first &= is_assignment || LEADERS.contains(&word);
+        }
+        let opens = ";|&(`{\n".contains(character);
+        if context == Context::Plain && opens
+            || context == Context::Quoted && "(`".contains(character)
+        {
+            is_first = true;
+        }
+        // A quoted first word is one all the same.
+        if context == Context::Quiet && (character == '"' || character == '\'') {
+            is_first = false;
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -154,7 +251,14 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].at, 21..33);
         assert_eq!(found[0].hint.as_deref(), Some("write \"$GIT_NAME\""));
-        for text in ["docker ps --format '{{.Names}}'", "{{json .}}", "{{end}}", "{{", "a}}b{{"] {
+        for text in [
+            "docker ps --format '{{.Names}}'",
+            "{{json .}}",
+            "{{end}}",
+            "{{",
+            "a}}b{{",
+            "{{.A | len}}",
+        ] {
             assert_eq!(pasted(text), [], "{text}");
         }
     }
@@ -164,7 +268,14 @@ mod tests {
         for text in ["sudo apt-get", "true && sudo x", "x=$(/usr/bin/sudo id)", "a|sudo tee f"] {
             assert!(literal_sudo(text).is_some(), "{text}");
         }
-        for text in ["pseudo x", "cat /etc/sudoers", "# sudo\ntrue", "sudoedit x", "echo a#b"] {
+        for text in [
+            "pseudo x",
+            "cat /etc/sudoers",
+            "# sudo\ntrue",
+            "sudoedit x",
+            "echo a#b",
+            "echo 'use sudo'",
+        ] {
             assert_eq!(literal_sudo(text), None, "{text}");
         }
     }
@@ -188,6 +299,14 @@ mod tests {
             "[[ -v x ]]",
             "wait -n",
             "echo $EPOCHSECONDS",
+            "echo \"${EPOCHREALTIME}\"",
+            "shopt -s nullglob globstar",
+            "echo ${list[@]^^}",
+            "echo ${!x,,}",
+            "if true; then mapfile x; fi",
+            "x=$(readarray y)",
+            "declare -g x=1",
+            "true # &>>\nmake &>> log",
         ] {
             assert_eq!(newer_than_3_2(text).len(), 1, "{text}: {:?}", newer_than_3_2(text));
         }
@@ -204,6 +323,15 @@ mod tests {
             "# mapfile and ${x",
             "echo ${array[@]}",
             "make --A; typeset --help",
+            "go test -v ./...",
+            "kubectl wait -n kube-system pod",
+            "sed 's|&amp;|and|' f",
+            "curl \"https://x/?a=1;&b=2\"",
+            "npm install coproc readarray",
+            "zsh -c 'declare -A m'",
+            "echo '${x^^}' \\${y",
+            "make # |& tee",
+            "echo \"a &>> b\"",
         ] {
             assert_eq!(newer_than_3_2(text), [], "{text}");
         }

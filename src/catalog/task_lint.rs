@@ -5,15 +5,18 @@ use std::collections::HashSet;
 use super::{
     diagnostic::{Code, Severity},
     lint::Lint,
-    node::Content,
+    nearest::nearest,
+    node::{Content, Node},
     place::KeyPath,
-    shape::manager_names,
     shell_text::{literal_sudo, newer_than_3_2, pasted},
 };
-use crate::model::{OptionKind, PackageManager, Step, Task, TaskOption, is_platform_name};
+use crate::model::{
+    OptionKind, PLATFORMS, PackageManager, ShellConfig, ShellIntegration, Step, Task, TaskId,
+    TaskOption, is_platform_name,
+};
 
 /// Looks at one task; `is_ours` is stricter.
-pub fn lint_task(lint: &mut Lint<'_>, task: &Task, is_ours: bool) {
+pub fn lint_task(lint: &mut Lint<'_>, task: &Task, is_ours: bool, has_category: bool) {
     let top = KeyPath::root();
     let root = lint.root;
     let says = |field: &str| root.get(field).is_some_and(|node| node.content != Content::Null);
@@ -22,13 +25,13 @@ pub fn lint_task(lint: &mut Lint<'_>, task: &Task, is_ours: bool) {
         let message = format!("the id is `{id}`, but the task stands under `{}`", task.id);
         lint.at(Code::IdMismatch, &top.key("id"), message);
     }
-    if task.category.is_empty() && !says("category") {
+    if !has_category && !says("category") {
         let message = "a task needs `category`, its own or in the file's `metadata`";
         lint.at_key(Code::MissingField, &top, message);
     }
     detection(lint, task, &top, says("detection"));
     let does_something = ["install", "packages", "shell_integration", "post_install"];
-    if !does_something.iter().any(|field| says(field)) {
+    if !does_something.iter().any(|field| root.get(field).is_some_and(holds_something)) {
         let message = format!("task `{}` says how to find it, but not how to install it", task.id);
         lint.at_key(Code::NothingToDo, &top, message).hint =
             Some("give it `packages`, or `install` with `steps`".into());
@@ -41,25 +44,57 @@ pub fn lint_task(lint: &mut Lint<'_>, task: &Task, is_ours: bool) {
             lint.at(Code::InvalidValue, &at, "the list names no package");
         }
     }
+    platforms(lint, task, &top.key("platforms"));
     options(lint, task, &top.key("options"));
     variants(lint, task, &top.key("install").key("variants"));
     for (number, entry) in task.post_install.iter().enumerate() {
-        let told = [&entry.message, &entry.notes, &entry.note, &entry.shell_config];
+        let told = [&entry.message, &entry.notes, &entry.note];
         let at = top.key("post_install").item(number);
-        if entry.task.is_none() && told.iter().all(|text| text.is_none()) && is_complete(lint, &at)
-        {
+        let tells = told.iter().any(|text| text.is_some()) || entry.shell_config.is_some();
+        if entry.task.is_none() && !tells && is_complete(lint, &at) {
             let message = "an entry needs `task`, or something to tell such as `message`";
             lint.at(Code::MissingField, &at, message);
         }
     }
     for (at, step, _) in steps(task, &top) {
-        let does = step.command.is_some() || step.manual.is_some() || step.shell_config.is_some();
+        let configures = step.shell_config.as_ref().is_some_and(ShellConfig::has_text);
+        let does = step.command.is_some() || step.manual.is_some() || configures;
         if !does && is_complete(lint, &at) {
             lint.at(Code::MissingField, &at, "a step needs `command`, `manual` or `shell_config`");
         }
     }
     for (at, text, runs_on_macos) in commands(task, &top) {
         command(lint, &at, text, is_ours, runs_on_macos);
+    }
+    for (at, text) in other_texts(task, &top) {
+        for remark in pasted(text) {
+            lint.within(Code::PastedValue, &at, text, remark.at, remark.message).hint = remark.hint;
+        }
+    }
+}
+
+/// Whether there is anything in a field: in a list, in a mapping, or in the lists in a mapping.
+fn holds_something(node: &Node) -> bool {
+    match &node.content {
+        Content::Null => false,
+        Content::List(items) => !items.is_empty(),
+        Content::Map(entries) => entries.iter().any(|entry| holds_something(&entry.value)),
+        Content::Flag(..) | Content::Number(_) | Content::Text(_) => true,
+    }
+}
+
+fn platforms(lint: &mut Lint<'_>, task: &Task, at: &KeyPath) {
+    let Content::List(nodes) = &lint.root.find(at).content else { return };
+    let unknown = |name: &&str| !is_platform_name(name);
+    for (number, node) in nodes.iter().enumerate() {
+        // One that cannot be a platform at all has been reported.
+        let is_kept = |name: &&str| task.platforms.iter().any(|kept| kept == name);
+        if let Some(name) = node.text().filter(is_kept).filter(unknown) {
+            let message = format!("we know of no platform `{name}`");
+            let mistake = lint.at(Code::UnknownPlatform, &at.item(number), message);
+            mistake.severity = Severity::Warning;
+            mistake.hint = nearest(name, PLATFORMS).map(|name| format!("did you mean `{name}`?"));
+        }
     }
 }
 
@@ -68,10 +103,11 @@ pub fn lint_task(lint: &mut Lint<'_>, task: &Task, is_ours: bool) {
 fn is_complete(lint: &Lint<'_>, key: &KeyPath) -> bool {
     let names = ["task", "message", "notes", "note", "shell_config", "command", "manual"];
     let node = lint.root.find(key);
-    names.iter().all(|name| {
-        node.get(name)
-            .is_none_or(|value| matches!(value.content, Content::Null | Content::Flag(false)))
-    })
+    matches!(node.content, Content::Map(_))
+        && names.iter().all(|name| {
+            node.get(name)
+                .is_none_or(|value| matches!(value.content, Content::Null | Content::Flag(..)))
+        })
 }
 
 fn detection(lint: &mut Lint<'_>, task: &Task, top: &KeyPath, is_there: bool) {
@@ -143,16 +179,30 @@ fn one_option(lint: &mut Lint<'_>, option: &TaskOption, at: &KeyPath) {
 
 fn variants(lint: &mut Lint<'_>, task: &Task, at: &KeyPath) {
     for key in task.install.variants.keys() {
-        let is_choice = task.options.iter().any(|option| option.choices.contains(key));
+        let is_choice = task.options.iter().any(|option| match option.kind {
+            OptionKind::Boolean => key == "true" || key == "false",
+            // What is typed freely may be anything.
+            _ => option.choices.is_empty() || option.choices.contains(key),
+        });
         let is_dependency = task.dependencies.one_of.iter().any(|id| id.as_str() == key);
-        let is_manager = manager_names().contains(&key.as_str());
+        let is_manager = PackageManager::ALL
+            .iter()
+            .any(|manager| manager.name() == key || manager.provider() == Some(key));
         if !(is_choice || is_dependency || is_manager || is_platform_name(key)) {
-            let message = format!("variant `{key}` can never be chosen");
+            let names = PLATFORMS.into_iter().chain(PackageManager::ALL.map(PackageManager::name));
+            let choices = task.options.iter().flat_map(|option| &option.choices);
+            let others = task.dependencies.one_of.iter().map(TaskId::as_str);
+            let names = names.chain(choices.map(String::as_str)).chain(others);
+            let message = format!("we know of nothing that would choose the variant `{key}`");
+            let hint = match nearest(key, names) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "a variant is chosen by an option, a `one_of` dependency, a platform or a \
+                         package manager"
+                    .into(),
+            };
             let mistake = lint.at_key(Code::UnknownVariant, &at.key(key), message);
             mistake.severity = Severity::Warning;
-            mistake.hint = Some(
-                "a variant is chosen by an option's choice, a `one_of` dependency, a platform or a package manager".into(),
-            );
+            mistake.hint = Some(hint);
         }
     }
 }
@@ -185,7 +235,9 @@ fn steps<'a>(task: &'a Task, top: &KeyPath) -> Vec<(KeyPath, &'a Step, bool)> {
     for (key, variant) in &task.install.variants {
         let at = install.key("variants").key(key).key("steps");
         let elsewhere = is_platform_name(key) && !for_macos(std::slice::from_ref(key));
-        let manager = PackageManager::from_name(key).and_then(PackageManager::platform);
+        let by_key = |manager: &PackageManager| manager.name() == key;
+        let manager = PackageManager::ALL.into_iter().find(by_key);
+        let manager = manager.and_then(PackageManager::platform);
         let is_for_macos =
             is_for_macos && !elsewhere && manager.is_none_or(|platform| platform == "macos");
         for (number, step) in variant.steps.iter().enumerate() {
@@ -210,7 +262,32 @@ fn commands<'a>(task: &'a Task, top: &KeyPath) -> Vec<(KeyPath, &'a str, bool)> 
     let steps = steps.filter_map(|(at, step, is_for_macos)| {
         Some((at.key("command"), step.command.as_deref()?, is_for_macos))
     });
-    around.chain(steps).collect()
+    let shell = task.shell_integration.bash.as_deref();
+    let shell = shell.map(|text| (top.key("shell_integration").key("bash"), text, is_for_macos));
+    around.chain(steps).chain(shell).collect()
+}
+
+/// Texts that are no commands, but in which someone might expect values to be filled in.
+fn other_texts<'a>(task: &'a Task, top: &KeyPath) -> Vec<(KeyPath, &'a str)> {
+    let mut all = Vec::new();
+    let shells = |at: &KeyPath, texts: &'a ShellIntegration| {
+        let at = at.clone();
+        texts
+            .texts()
+            .filter(|(shell, _)| *shell != "bash")
+            .map(move |(shell, text)| (at.key(shell), text))
+            .collect::<Vec<_>>()
+    };
+    all.extend(shells(&top.key("shell_integration"), &task.shell_integration));
+    for (at, step, _) in steps(task, top) {
+        all.extend(step.env.iter().map(|(name, value)| (at.key("env").key(name), value.as_str())));
+        all.extend(step.working_dir.as_deref().map(|text| (at.key("working_dir"), text)));
+        if let Some(config) = &step.shell_config {
+            all.extend(config.text.as_deref().map(|text| (at.key("shell_config"), text)));
+            all.extend(shells(&at.key("shell_config"), &config.by_shell));
+        }
+    }
+    all
 }
 
 /// The text of every command of a task, whichever variant it belongs to.

@@ -1,6 +1,6 @@
 //! `provision catalog`
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 use super::{
     args::CatalogCommand,
@@ -83,17 +83,23 @@ fn show(settings: &Settings, id: &str) -> Result<(), Failure> {
             output::data(&face::profile_text(profile))
         };
     }
-    Err(not_shown(&catalog, id))
+    Err(not_shown(settings, &catalog, id))
 }
 
 /// Why there is nothing to show: it is not there, or something is wrong with it.
-fn not_shown(catalog: &Catalog, id: &str) -> Failure {
-    let mistakes: Vec<_> = catalog.mistakes_of(id).collect();
-    if let Some(first) = mistakes.first() {
+fn not_shown(settings: &Settings, catalog: &Catalog, id: &str) -> Failure {
+    let mut mistakes: Vec<_> = catalog.mistakes_of(id).collect();
+    mistakes.extend(catalog.mistakes_of_profile(id));
+    let need = catalog.unsound_need_of(id);
+    if !mistakes.is_empty() || need.is_some() {
         let mut failure =
             Failure::new(Kind::InvalidCatalog, format!("`{id}` cannot be used as it is written"));
         failure.causes.extend(mistakes.iter().take(SOME).map(|found| placed(found)));
-        failure.hints.push(format!("`provision catalog validate {}` shows all", first.source.name));
+        if let Some(need) = need.filter(|_| mistakes.is_empty()) {
+            failure.causes.push(format!("it needs `{need}`, which cannot be used"));
+            failure.causes.extend(catalog.mistakes_of(need.as_str()).take(SOME).map(placed));
+        }
+        failure.hints.push(format!("`{}` shows all", settings.validation()));
         return failure;
     }
     let mut failure =
@@ -108,6 +114,11 @@ fn not_shown(catalog: &Catalog, id: &str) -> Failure {
 fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<(), Failure> {
     let mut layers = settings.layers()?;
     let before = if paths.is_empty() { 0 } else { layers.len() };
+    // What is wrong without these files is not theirs; what they break elsewhere is.
+    let without = match before {
+        0 => Catalog::default(),
+        _ => Catalog::load(&Fs::real(), &layers)?,
+    };
     let rules = if strict { Rules::Ours } else { Rules::Others };
     if paths.is_empty() {
         for layer in &mut layers {
@@ -126,7 +137,9 @@ fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<()
         counts.tasks += layer.tasks;
         counts.profiles += layer.profiles;
     }
-    let is_asked = |found: &&Diagnostic| found.source.layer >= before;
+    let earlier: HashSet<String> = without.diagnostics.iter().map(placed).collect();
+    let is_asked =
+        |found: &&Diagnostic| found.source.layer >= before || !earlier.contains(&placed(found));
     let found: Vec<_> = catalog.diagnostics.iter().filter(is_asked).collect();
     if counts.files == 0 {
         let mut failure = Failure::new(Kind::Usage, "there is no YAML file to validate");
@@ -134,15 +147,12 @@ fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<()
         return Err(failure);
     }
     if settings.json {
-        output::json_document(&face::validation_json(&counts, &found))?;
+        output::json_document(&face::ValidationReport::new(&counts, &found))?;
     } else {
-        let mut text = String::new();
         for mistake in &found {
-            text.push_str(&face::diagnostic_text(mistake));
-            text.push('\n');
+            output::data(&format!("{}\n", face::diagnostic_text(mistake)))?;
         }
-        text.push_str(&face::validation_summary(&counts, &found));
-        output::data(&text)?;
+        output::data(&face::validation_summary(&counts, &found))?;
     }
     let errors = found.iter().filter(|found| found.is_error()).count();
     if errors == 0 {
@@ -162,7 +172,9 @@ fn load(settings: &Settings) -> Result<Catalog, Failure> {
             "{count} in the catalog: what has one is left out; {}",
             placed(first)
         ));
-        output::talk("hint: `provision catalog validate` shows every one\n");
+        let hint = format!("hint: `{}` shows every one\n", settings.validation());
+        output::talk(&face::visible(&hint[..hint.len() - 1]));
+        output::talk("\n");
     }
     Ok(catalog)
 }

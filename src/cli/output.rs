@@ -28,8 +28,11 @@ pub(super) fn json_line(value: &impl serde::Serialize) -> io::Result<()> {
 
 /// One JSON document, on stdout.
 pub(super) fn json_document(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    data(&format!("{text}\n"))
+    // As it is told, not in one piece: it may be long.
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let written = serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from);
+    let written = written.and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::output(&error))
 }
 
 /// Something to know that is not an error, on stderr.

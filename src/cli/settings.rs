@@ -93,12 +93,22 @@ impl Settings {
             },
         ];
         layers.extend(self.catalogs.iter().map(|folder| LayerSource::Files {
-            name: folder.to_string_lossy().into_owned(),
+            // In full, so that it cannot be taken for one of the others.
+            name: std::path::absolute(folder).as_ref().unwrap_or(folder).to_string_lossy().into(),
             paths: vec![folder.clone()],
             may_be_missing: false,
             rules: Rules::Others,
         }));
         Ok(layers)
+    }
+
+    /// The command that checks these layers.
+    pub(super) fn validation(&self) -> String {
+        let mut words = "provision".to_owned();
+        for folder in &self.catalogs {
+            words.extend([" --catalog '", &folder.to_string_lossy(), "'"]);
+        }
+        words + " catalog validate"
     }
 
     /// Values for the commands of a plan that stand in the environment.

@@ -275,16 +275,27 @@ impl File {
 
     /// Everything from `offset` to the end.
     pub fn read_from(&self, offset: u64) -> Result<Vec<u8>, DiskError> {
+        self.read_range(offset, u64::MAX)
+    }
+
+    /// Everything from the start, but no more than `most` bytes.
+    pub fn read_up_to(&self, most: u64) -> Result<Vec<u8>, DiskError> {
+        self.read_range(0, most)
+    }
+
+    fn read_range(&self, offset: u64, most: u64) -> Result<Vec<u8>, DiskError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let expected = self.stat()?.len.saturating_sub(offset);
-        let mut bytes = vec![0; usize::try_from(expected).unwrap_or(0).saturating_add(1)];
+        let expected = usize::try_from(expected).unwrap_or(0).saturating_add(1);
+        let mut bytes = vec![0; expected.min(most)];
         let mut filled = 0;
-        loop {
+        while filled < most {
             match self.read_at(&mut bytes[filled..], offset + filled as u64)? {
                 0 => break,
                 more => filled += more,
             }
             if filled == bytes.len() {
-                bytes.resize(filled * 2, 0);
+                bytes.resize(filled.saturating_mul(2).min(most), 0);
             }
         }
         bytes.truncate(filled);

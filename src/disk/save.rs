@@ -28,7 +28,12 @@ pub fn save(fs: &Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> Result
 pub fn read_whole(fs: &Fs, path: &Path, limit: u64) -> Result<Result<Vec<u8>, u64>, DiskError> {
     let file = fs.open_read(path)?;
     let len = file.stat()?.len;
-    if len > limit { Ok(Err(len)) } else { file.read_from(0).map(Ok) }
+    if len > limit {
+        return Ok(Err(len));
+    }
+    // Some files hold more than they say.
+    let bytes = file.read_up_to(limit.saturating_add(1))?;
+    if bytes.len() as u64 > limit { Ok(Err(bytes.len() as u64)) } else { Ok(Ok(bytes)) }
 }
 
 /// Where a path leads when links are followed; `None` if that is nowhere.

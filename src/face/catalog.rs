@@ -77,7 +77,7 @@ fn layer_mark<T>(listed: &Listed<T>) -> String {
 
 pub fn task_text(view: &TaskView<'_>, platform: &Platform) -> String {
     let task = &view.listed.item;
-    let mut text = format!("{} ({})\n", visible(&task.name), task.id);
+    let mut text = format!("{} ({})\n", visible(&task.name), visible(task.id.as_str()));
     let mut line = |label: &str, words: &str| {
         if !words.is_empty() {
             let _ = writeln!(text, "{label:<16}{}", visible(words));

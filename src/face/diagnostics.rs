@@ -1,12 +1,13 @@
 //! Mistakes in a catalog, each with the line it stands in.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
 use super::{plural, text::is_deceptive, visible};
 use crate::engine::{Diagnostic, Severity};
 
-/// How much of a line is shown behind a mistake.
+/// How much of a line is shown before and behind a mistake, in characters.
+const BEFORE: usize = 400;
 const BEHIND: usize = 120;
 
 pub fn diagnostic_text(found: &Diagnostic) -> String {
@@ -18,14 +19,21 @@ pub fn diagnostic_text(found: &Diagnostic) -> String {
     let name = visible(&found.source.name).into_owned();
     let mut group = Group::with_title(level.primary_title(message).id(found.code.name()));
     let line = Line::of(found);
+    let key = visible(&found.key.to_string()).into_owned();
     group = match &line {
-        Some(line) => group.element(
-            Snippet::source(&line.text)
-                .path(name)
-                .line_start(found.place.line)
-                .annotation(AnnotationKind::Primary.span(line.start..line.end)),
-        ),
         None => group.element(Origin::path(name)),
+        Some(line) => {
+            let mark = AnnotationKind::Primary.span(line.start..line.end).label(key);
+            let excerpt = Snippet::source(&line.text).line_start(found.place.line).annotation(mark);
+            if line.is_cut {
+                // The excerpt no longer knows its column.
+                let (line, column) = (found.place.line, found.place.column);
+                let origin = Origin::path(name).line(line).char_column(column);
+                group.element(origin).element(excerpt)
+            } else {
+                group.element(excerpt.path(name))
+            }
+        }
     };
     if let Some(hint) = &found.hint {
         group = group.element(Level::HELP.message(visible(hint).into_owned()));
@@ -38,6 +46,8 @@ struct Line {
     text: String,
     start: usize,
     end: usize,
+    /// Whether its beginning is left out.
+    is_cut: bool,
 }
 
 impl Line {
@@ -51,7 +61,9 @@ impl Line {
         let to = source[place.start..].find('\n').map_or(source.len(), |at| place.start + at);
         let marked = source[place.start..place.end.clamp(place.start, to)].trim_end();
         let behind = source[place.start + marked.len()..to].trim_end();
-        let mut text = shown(source[from..place.start].trim_start_matches('\u{feff}').chars());
+        let before = source[from..place.start].trim_start_matches('\u{feff}');
+        let cut = before.char_indices().rev().nth(BEFORE).map(|(at, _)| at);
+        let mut text = shown(before[cut.unwrap_or(0)..].chars());
         let start = text.len();
         text.push_str(&shown(marked.chars().take(BEHIND)));
         let mut end = text.len();
@@ -60,7 +72,7 @@ impl Line {
             // Something has to be marked.
             end = text.ceil_char_boundary((start + 1).min(text.len()));
         }
-        Some(Self { text, start, end })
+        Some(Self { text, start, end, is_cut: cut.is_some() })
     }
 }
 
@@ -95,23 +107,37 @@ pub struct ValidationCounts {
     pub profiles: usize,
 }
 
-pub fn validation_json(counts: &ValidationCounts, found: &[&Diagnostic]) -> Value {
-    let diagnostic = |found: &&Diagnostic| {
-        json!({
-            "severity": found.severity.name(),
-            "code": found.code.name(),
-            "file": found.source.name,
-            "line": found.place.line,
-            "column": found.place.column,
-            "key": found.key.to_string(),
-            "message": found.message,
-            "hint": found.hint,
-        })
-    };
-    json!({
-        "files": counts.files,
-        "tasks": counts.tasks,
-        "profiles": counts.profiles,
-        "diagnostics": found.iter().map(diagnostic).collect::<Vec<_>>(),
-    })
+/// All of it, to be written as it is told: there may be very many mistakes.
+#[derive(Debug, Serialize)]
+pub struct ValidationReport<'a> {
+    files: usize,
+    tasks: usize,
+    profiles: usize,
+    diagnostics: Vec<Row<'a>>,
+}
+
+impl<'a> ValidationReport<'a> {
+    pub fn new(counts: &ValidationCounts, found: &[&'a Diagnostic]) -> Self {
+        let ValidationCounts { files, tasks, profiles } = *counts;
+        Self { files, tasks, profiles, diagnostics: found.iter().map(|found| Row(found)).collect() }
+    }
+}
+
+#[derive(Debug)]
+struct Row<'a>(&'a Diagnostic);
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(found) = self;
+        let mut row = serializer.serialize_struct("Diagnostic", 8)?;
+        row.serialize_field("severity", found.severity.name())?;
+        row.serialize_field("code", found.code.name())?;
+        row.serialize_field("file", &found.source.name)?;
+        row.serialize_field("line", &found.place.line)?;
+        row.serialize_field("column", &found.place.column)?;
+        row.serialize_field("key", &found.key.to_string())?;
+        row.serialize_field("message", &found.message)?;
+        row.serialize_field("hint", &found.hint)?;
+        row.end()
+    }
 }

@@ -15,7 +15,7 @@ pub use catalog::{
     catalog_json, catalog_text, profile_json, profile_text, search_json, search_text, task_json,
     task_text,
 };
-pub use diagnostics::{ValidationCounts, diagnostic_text, validation_json, validation_summary};
+pub use diagnostics::{ValidationCounts, ValidationReport, diagnostic_text, validation_summary};
 pub use history::history_line;
 pub use progress::{Progress, goodbye, log_header, log_text, plan_text};
 pub use prune::pruning_text;

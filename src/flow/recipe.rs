@@ -55,9 +55,10 @@ pub enum NoRecipe {
 
 /// How `task` is installed on `platform`.
 ///
-/// Packages of the system's own manager come first: the system keeps them up to date. Then the
-/// task's own steps, the variant that fits before those that stand beside the variants. Then
-/// packages of a language's manager.
+/// What a person chose comes first: the variant of an option, or of a tool the task builds on. Then
+/// packages of the system's own manager, which keeps them up to date; the task's own steps, the
+/// variant that fits before those that stand beside the variants; and at last packages of a
+/// language's manager, or of another that is there.
 pub fn recipe(
     task: &Task,
     platform: &Platform,
@@ -66,19 +67,27 @@ pub fn recipe(
     if !platform.is_among(&task.platforms) {
         return Err(NoRecipe::Elsewhere(task.platforms.clone()));
     }
+    let variant = variant(task, platform, situation);
+    let of_variant = |(key, by): (&str, ChosenBy)| {
+        let source = RecipeSource::Variant { key: key.to_owned(), by };
+        of_steps(source, &task.install.variants[key].steps)
+    };
+    if let Some(chosen @ (_, ChosenBy::Option | ChosenBy::Dependency)) = variant {
+        return Ok(of_variant(chosen));
+    }
     let native = |manager: &PackageManager| manager.is_native() && platform.has_native(*manager);
     if let Some((manager, packages)) = task.packages.iter().find(|(manager, _)| native(manager)) {
         return Ok(of_packages(*manager, packages));
     }
-    if let Some((key, by)) = variant(task, platform, situation) {
-        let steps = &task.install.variants[key].steps;
-        let source = RecipeSource::Variant { key: key.to_owned(), by };
-        return Ok(of_steps(source, steps));
+    if let Some(fitting) = variant {
+        return Ok(of_variant(fitting));
     }
     if !task.install.steps.is_empty() {
         return Ok(of_steps(RecipeSource::Steps, &task.install.steps));
     }
-    if let Some((manager, packages)) = task.packages.iter().find(|(m, _)| !m.is_native()) {
+    let is_usable =
+        |manager: &PackageManager| !manager.is_native() || platform.managers.contains(manager);
+    if let Some((manager, packages)) = task.packages.iter().find(|(m, _)| is_usable(m)) {
         return Ok(of_packages(*manager, packages));
     }
     if !task.install.variants.is_empty() {
@@ -108,7 +117,9 @@ fn variant<'t>(
     let by_platform = || platform.names().iter().find_map(|name| key(name));
     let by_manager = || {
         let own = PackageManager::ALL.into_iter().filter(|manager| platform.has_native(*manager));
-        own.chain(platform.managers.iter().copied()).find_map(|manager| key(manager.name()))
+        let mut all = own.chain(platform.managers.iter().copied());
+        // Some call a manager by the task that brings it: `homebrew`.
+        all.find_map(|manager| key(manager.name()).or_else(|| key(manager.provider()?)))
     };
     by_option
         .map(|key| (key, ChosenBy::Option))
@@ -239,6 +250,23 @@ mod tests {
         let only = json!({"packages": {"brew": ["x"], "cargo": ["x"]}});
         let expected = RecipeSource::Packages(PackageManager::Cargo);
         assert_eq!(on_debian(only, &[]).unwrap().source, expected);
+    }
+
+    #[test]
+    fn a_chosen_option_comes_before_packages_too() {
+        let mut fields =
+            json!({"packages": {"apt": ["postgresql"]}, "install": variants(&["15", "debian"])});
+        let found = on_debian(fields.clone(), &["15"]).unwrap();
+        assert_eq!(found.source, RecipeSource::Variant { key: "15".into(), by: ChosenBy::Option });
+        let found = on_debian(fields.clone(), &["14"]).unwrap();
+        assert_eq!(found.source, RecipeSource::Packages(PackageManager::Apt));
+        fields["packages"] = json!({"brew": ["postgresql"]});
+        fields["install"] = json!({});
+        let mut platform = debian();
+        assert!(recipe(&task(fields.clone()), &platform, &Situation::default()).is_err());
+        platform.managers.push(PackageManager::Brew);
+        let found = recipe(&task(fields), &platform, &Situation::default()).unwrap();
+        assert_eq!(found.source, RecipeSource::Packages(PackageManager::Brew));
     }
 
     #[test]

@@ -95,9 +95,8 @@ pub struct Step {
     pub idempotent: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub requires_sudo: bool,
-    /// Text for the person's shell configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shell_config: Option<String>,
+    pub shell_config: Option<ShellConfig>,
     /// A person does it: how, in words. Empty where the description says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manual: Option<String>,
@@ -127,6 +126,22 @@ pub struct ShellIntegration {
     pub fish: Option<String>,
 }
 
+/// What belongs into the person's shell configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShellConfig {
+    /// Only this much is known: the step edits such files itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub edits: bool,
+    /// For whichever shell there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(flatten)]
+    pub by_shell: ShellIntegration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
 /// What comes after: another task, or something to know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -144,7 +159,7 @@ pub struct PostInstall {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shell_config: Option<String>,
+    pub shell_config: Option<ShellConfig>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -287,7 +302,20 @@ impl Install {
     }
 }
 
+impl ShellConfig {
+    /// Whether there is a text to put into a file.
+    pub fn has_text(&self) -> bool {
+        self.text.is_some() || !self.by_shell.is_empty()
+    }
+}
+
 impl ShellIntegration {
+    /// The texts there are, by shell.
+    pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [("zsh", &self.zsh), ("bash", &self.bash), ("fish", &self.fish)];
+        all.into_iter().filter_map(|(shell, text)| Some((shell, text.as_deref()?)))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.zsh.is_none() && self.bash.is_none() && self.fish.is_none()
     }

@@ -29,8 +29,8 @@ mod work;
 
 pub use catalog::{
     Answer, AnswerAction, Condition, DatumRequest, Dependencies, Install, OptionKind, PostInstall,
-    Profile, ProfileMetadata, Question, SelectionPrompt, ShellIntegration, Step, Task, TaskOption,
-    Variant,
+    Profile, ProfileMetadata, Question, SelectionPrompt, ShellConfig, ShellIntegration, Step, Task,
+    TaskOption, Variant,
 };
 pub use difference::{Difference, differences};
 pub use document::{

@@ -42,10 +42,6 @@ impl PackageManager {
         }
     }
 
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|manager| manager.name() == name)
-    }
-
     /// The program whose presence means that the manager is there.
     pub fn program(self) -> &'static str {
         match self {

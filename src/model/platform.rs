@@ -23,7 +23,7 @@ pub struct Platform {
 
 /// Names that a catalog can use for platforms. Each may be followed by `-` and a release or an
 /// architecture: `ubuntu-24.04`, `macos-arm64`.
-pub const PLATFORMS: [&str; 16] = [
+pub const PLATFORMS: [&str; 30] = [
     "macos",
     "linux",
     "debian",
@@ -40,6 +40,20 @@ pub const PLATFORMS: [&str; 16] = [
     "pop",
     "raspbian",
     "darwin",
+    "rocky",
+    "almalinux",
+    "ol",
+    "amzn",
+    "opensuse-leap",
+    "opensuse-tumbleweed",
+    "sles",
+    "endeavouros",
+    "kali",
+    "elementary",
+    "zorin",
+    "gentoo",
+    "void",
+    "nixos",
 ];
 
 /// Names of architectures, by pairs that mean the same.
@@ -94,13 +108,14 @@ impl Platform {
     }
 }
 
-/// Whether some machine could answer to `name`.
+/// Whether a machine that we have heard of could answer to `name`. There are others.
 pub fn is_platform_name(name: &str) -> bool {
     let is_arch =
         |name: &str| ARCHITECTURES.iter().any(|(one, other)| name == *one || name == *other);
     let (system, rest) = name.split_once('-').map_or((name, None), |(a, b)| (a, Some(b)));
     let is_release = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
     is_arch(name)
+        || PLATFORMS.contains(&name)
         || PLATFORMS.contains(&system) && rest.is_none_or(|rest| is_arch(rest) || is_release(rest))
 }
 

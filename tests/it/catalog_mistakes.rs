@@ -54,13 +54,13 @@ fn twelve_different_mistakes_are_twelve_diagnostics() {
      --> twelve.yaml:4:9
       |
     4 |     id: alfa
-      |         ^^^^
+      |         ^^^^ tasks.alpha.id
 
     warning[unknown_field]: a task has no field `docs_ulr`
      --> twelve.yaml:6:5
       |
     6 |     docs_ulr: https://example.org
-      |     ^^^^^^^^
+      |     ^^^^^^^^ tasks.alpha.docs_ulr
       |
       = help: did you mean `docs_url`?
 
@@ -68,7 +68,7 @@ fn twelve_different_mistakes_are_twelve_diagnostics() {
      --> twelve.yaml:8:11
       |
     8 |     tags: search
-      |           ^^^^^^
+      |           ^^^^^^ tasks.alpha.tags
       |
       = help: write [search]
 
@@ -76,13 +76,13 @@ fn twelve_different_mistakes_are_twelve_diagnostics() {
       --> twelve.yaml:12:5
        |
     12 |     name: Beta again
-       |     ^^^^
+       |     ^^^^ tasks.beta.name
 
     error[unknown_task]: there is no task `gama`
       --> twelve.yaml:14:31
        |
     14 |     dependencies: {required: [gama, delta]}
-       |                               ^^^^
+       |                               ^^^^ tasks.beta.dependencies.required[0]
        |
        = help: did you mean `gamma`?
 
@@ -90,7 +90,7 @@ fn twelve_different_mistakes_are_twelve_diagnostics() {
       --> twelve.yaml:20:18
        |
     20 |             echo {{user_name}} > ~/beta/owner
-       |                  ^^^^^^^^^^^^^
+       |                  ^^^^^^^^^^^^^ tasks.beta.install.steps[0].command
        |
        = help: write "$USER_NAME"
 
@@ -98,19 +98,19 @@ fn twelve_different_mistakes_are_twelve_diagnostics() {
       --> twelve.yaml:22:17
        |
     22 |           env: {LD_PRELOAD: /tmp/x.so}
-       |                 ^^^^^^^^^^
+       |                 ^^^^^^^^^^ tasks.beta.install.steps[1].env.LD_PRELOAD
 
     error[invalid_regex]: `beta (` is not a regular expression: unclosed group
       --> twelve.yaml:23:53
        |
     23 |     verification: {command: beta, expected_pattern: "beta ("}
-       |                                                     ^^^^^^^^
+       |                                                     ^^^^^^^^ tasks.beta.verification.expected_pattern
 
     error[no_detection]: task `gamma` has no `detection`: nobody can tell whether it is there
       --> twelve.yaml:24:3
        |
     24 |   gamma:
-       |   ^^^^^
+       |   ^^^^^ tasks.gamma
        |
        = help: detection: {check_command: command -v gamma}
 
@@ -118,19 +118,19 @@ fn twelve_different_mistakes_are_twelve_diagnostics() {
       --> twelve.yaml:30:31
        |
     30 |     dependencies: {required: [beta]}
-       |                               ^^^^
+       |                               ^^^^ tasks.delta.dependencies.required[0]
 
     error[conflict]: `delta` cannot conflict with itself
       --> twelve.yaml:31:29
        |
     31 |     conflicts_with: [gamma, delta]
-       |                             ^^^^^
+       |                             ^^^^^ tasks.delta.conflicts_with[1]
 
     warning[new_bash]: `mapfile` needs bash 4.0; macOS has 3.2
       --> twelve.yaml:34:36
        |
     34 |         macos: {steps: [{command: "mapfile -t lines < list"}]}
-       |                                    ^^^^^^^
+       |                                    ^^^^^^^ tasks.delta.install.variants.macos.steps[0].command
 
     1 file, 4 tasks, 0 profiles: 10 errors, 2 warnings
     --- stderr
@@ -488,4 +488,247 @@ fn hostile_files_are_placed_errors_or_loaded_within_64_megabytes() {
             );
         }
     }
+}
+
+#[test]
+fn a_catalog_in_the_shapes_that_others_write_is_taken_as_it_is() {
+    let home = Home::new();
+    let (code, said) = validate(&home, &[], &fixtures().join("others"));
+    let told: Vec<_> = said["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| {
+            format!("{} {}", found["severity"].as_str().unwrap(), found["key"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        ["warning question_flow[0].options[1]", "warning question_flow[0].options[2]",]
+    );
+    assert_eq!(code, Some(0));
+    let folder = fixtures().join("others");
+    let shown =
+        home.json(&["--catalog", folder.to_str().unwrap(), "catalog", "show", "prompt-theme"]);
+    let task = &shown["task"];
+    assert_eq!(task["install"]["steps"][1]["shell_config"], serde_json::json!({"edits": true}));
+    assert_eq!(
+        task["post_install"][0]["notes"],
+        "Run the configuration wizard\nUse a font with symbols"
+    );
+    assert_eq!(task["post_install"][0]["shell_config"]["zsh"], "source ~/.prompt-theme/theme.zsh");
+}
+
+#[test]
+fn what_files_break_elsewhere_is_told_with_them() {
+    let home = Home::new();
+    let task = |id: &str, more: &str| {
+        format!(
+            "metadata: {{category: c}}\ntasks:\n  {id}:\n    name: Mine\n    \
+            detection: {{check_command: command -v {id}}}\n    packages: {{apt: [{id}]}}\n    {more}\n"
+        )
+    };
+    // nvm needs git.
+    let path = written(&home, "cycle/git.yaml", task("git", "dependencies: {required: [nvm]}"));
+    let (code, said) = validate(&home, &[], path.parent().unwrap());
+    assert_eq!(code, Some(8));
+    let all = said["diagnostics"].as_array().unwrap();
+    let found = all.iter().find(|found| found["code"] == "dependency_cycle").unwrap();
+    assert!(
+        found["file"].as_str().unwrap().ends_with("git.yaml"),
+        "told where it was closed: {found}"
+    );
+    assert!(found["message"].as_str().unwrap().contains("git → nvm → git"), "{found}");
+    // fnm needs both.
+    let path = written(&home, "conflict/curl.yaml", task("curl", "conflicts_with: [unzip]"));
+    let (code, said) = validate(&home, &[], path.parent().unwrap());
+    assert_eq!(code, Some(8), "{said}");
+    let files: BTreeSet<_> = said["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| found["file"].as_str().unwrap())
+        .collect();
+    assert!(files.contains("tasks/languages.yaml"), "{files:?}");
+    // Nothing of that is said of a file that breaks nothing.
+    let path = written(&home, "fine/mine.yaml", task("mine", "dependencies: {required: [nvm]}"));
+    let (code, said) = validate(&home, &[], path.parent().unwrap());
+    assert_eq!((code, said["diagnostics"].as_array().unwrap().len()), (Some(0), 0), "{said}");
+}
+
+/// Which of these tasks and profiles can be shown.
+fn offered(home: &Home, folder: &Path, ids: &[&str]) -> Vec<bool> {
+    let folder = folder.to_str().unwrap();
+    let shows = |id: &&str| {
+        let output = home.run(&["--catalog", folder, "catalog", "show", id]);
+        assert!(matches!(output.code, Some(0 | 8)), "{id}: {}", output.stderr);
+        assert!(output.code == Some(0) || output.stderr.contains("cause: "), "{}", output.stderr);
+        output.code == Some(0)
+    };
+    ids.iter().map(shows).collect()
+}
+
+#[test]
+fn what_has_a_mistake_is_not_offered_and_neither_is_what_needs_it() {
+    let home = Home::new();
+    let task = |id: &str, more: &str| {
+        format!(
+            "  {id}: {{name: T, detection: {{check_command: command -v {id}}}, \
+            packages: {{apt: [{id}]}}{more}}}\n"
+        )
+    };
+    let text = [
+        "metadata: {category: c}\ntasks:\n".to_owned(),
+        task("fine", ""),
+        task("lib", ", tags: x"),
+        task("app", ", dependencies: {required: [lib]}"),
+        task("far", ", dependencies: {required: [app]}"),
+        task("may", ", dependencies: {optional: [lib]}"),
+        task("a", ", dependencies: {required: [b]}"),
+        task("b", ", dependencies: {required: [c]}"),
+        task("c", ", dependencies: {required: [a]}"),
+        task("after", ", dependencies: {required: [c]}"),
+        "  jq: nonsense\n".to_owned(),
+    ];
+    let path = written(&home, "c/tasks.yaml", text.concat());
+    let profile = |id: &str, task: &str| {
+        format!(
+            "metadata: {{id: {id}, name: P}}\nrequired_tasks: [fine]\nquestion_flow:\n  - id: q\n    \
+            question: Q\n    options: [{{letter: A, text: Yes, tasks: [{task}]}}, {{letter: B, text: No}}]\n"
+        )
+    };
+    written(&home, "c/good.yaml", profile("good", "may"));
+    written(&home, "c/bad.yaml", profile("bad", "far"));
+    written(&home, "c/wrong.yaml", profile("wrong", "no-such-task"));
+    let folder = path.parent().unwrap();
+    assert_eq!(offered(&home, folder, &["fine", "may", "good"]), [true; 3]);
+    let not = ["lib", "app", "far", "a", "b", "c", "after", "jq", "bad", "wrong"];
+    assert_eq!(offered(&home, folder, &not), [false; 10]);
+    // Of two with one id, nobody knows which is meant.
+    written(&home, "d/one.yaml", SOUND);
+    let path = written(&home, "d/two.yaml", SOUND);
+    assert_eq!(offered(&home, path.parent().unwrap(), &["sound"]), [false]);
+}
+
+#[test]
+fn one_anchor_may_serve_a_thousand_tasks() {
+    let home = Home::new();
+    let mut text = "metadata: {category: c}\ntasks:\n  t0: &base\n    name: T\n    \
+        detection: {check_command: command -v t}\n    packages: {apt: [t]}\n"
+        .to_owned();
+    text.extend((1..1000).map(|number| format!("  t{number}: {{<<: *base, name: T{number}}}\n")));
+    let path = written(&home, "many.yaml", text);
+    let (code, said) = validate(&home, &[], &path);
+    assert_eq!((code, &said["tasks"]), (Some(0), &1000.into()), "{said}");
+}
+
+fn repeated(count: usize, text: impl Fn(usize) -> String) -> String {
+    (0..count).fold(String::new(), |all, number| all + &text(number))
+}
+
+#[test]
+fn very_many_mistakes_are_told_in_little_memory() {
+    let home = Home::new();
+    let tasks = repeated(40_000, |number| format!("  t{number}: x\n"));
+    let path = written(&home, "wrong.yaml", format!("tasks:\n{tasks}"));
+    let output = with_little_memory(&home, &path);
+    assert_eq!(output.code, Some(8), "{}", output.stderr);
+    let said: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(said["diagnostics"].as_array().unwrap().len(), 40_000);
+    // All of them in one line, which is not copied for each.
+    let line = repeated(5_000, |number| format!("t{number}: x, "));
+    let path = written(&home, "line.yaml", format!("tasks: {{{line}}}\n"));
+    let output = home.run(&["catalog", "validate", path.to_str().unwrap()]);
+    assert_eq!(output.stdout.matches("error[wrong_type]").count(), 5_000);
+    assert!(output.stdout.contains("line.yaml:1:50"), "columns are those of the file");
+}
+
+#[test]
+fn one_file_under_two_names_is_one_file() {
+    let home = Home::new();
+    let path = written(&home, "c/one.yaml", SOUND);
+    symlink("one.yaml", home.path().join("c/two.yaml")).unwrap();
+    let dotted = home.path().join("c/./one.yaml");
+    let paths = [path.parent().unwrap().to_str().unwrap(), dotted.to_str().unwrap()];
+    let output = home.run(&[&["--json", "catalog", "validate"], &paths[..]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.stdout);
+    let said: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(said["files"], 1);
+}
+
+#[test]
+fn folders_that_are_too_deep_or_too_full_are_not_passed_by_in_silence() {
+    let home = Home::new();
+    let deep = "d/".repeat(18);
+    written(&home, &format!("deep/{deep}x.yaml"), SOUND);
+    written(&home, "deep/y.YAML", SOUND);
+    let (code, said) = validate(&home, &[], &home.path().join("deep"));
+    assert_eq!((code, &said["files"]), (Some(8), &1.into()), "{said}");
+    assert_eq!(said["diagnostics"][0]["code"], "unreadable");
+    let full = home.path().join("full");
+    fs::create_dir(&full).unwrap();
+    for number in 0..20_001 {
+        fs::write(full.join(number.to_string()), "").unwrap();
+    }
+    let output = home.run(&["catalog", "validate", full.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("it is not a catalog"), "{}", output.stderr);
+}
+
+#[test]
+fn every_mistake_says_which_key_it_is_about() {
+    let home = Home::new();
+    let (_, said) = validate(&home, &[], &fixtures().join("twelve.yaml"));
+    let keys: Vec<_> = said["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| found["key"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            "tasks.alpha.id",
+            "tasks.alpha.docs_ulr",
+            "tasks.alpha.tags",
+            "tasks.beta.name",
+            "tasks.beta.dependencies.required[0]",
+            "tasks.beta.install.steps[0].command",
+            "tasks.beta.install.steps[1].env.LD_PRELOAD",
+            "tasks.beta.verification.expected_pattern",
+            "tasks.gamma",
+            "tasks.delta.dependencies.required[0]",
+            "tasks.delta.conflicts_with[1]",
+            "tasks.delta.install.variants.macos.steps[0].command",
+        ]
+    );
+}
+
+#[test]
+fn data_of_one_layer_makes_nothing_of_another_wrong() {
+    let home = Home::new();
+    let profile = "metadata: {id: p, name: P}
+question_flow:
+  - id: q
+    question: Q
+    options:
+      - {letter: A, text: Yes, user_data_required: [nvm_dir, version]}
+      - {letter: B, text: No}
+";
+    let path = written(&home, "c/p.yaml", profile);
+    let task = "metadata: {category: c}
+tasks:
+  t:
+    name: T
+    detection: {check_command: command -v t}
+    install:
+      steps:
+        - command: VERSION=$(cat v); echo \"$VERSION\"
+        - command: echo \"${VERSION:-1}\"
+";
+    written(&home, "c/t.yaml", task);
+    written(&home, "c/q.yaml", "metadata: {id: q, name: Q}\nrequired_tasks: [t]\n");
+    let folder = path.parent().unwrap().to_str().unwrap();
+    let output = home.run(&["--catalog", folder, "catalog", "validate"]);
+    assert_eq!(output.code, Some(0), "{}", output.stdout);
 }

@@ -22,6 +22,7 @@ mod schema;
 mod search;
 mod shape;
 mod shell_text;
+mod soundness;
 mod source;
 mod task_lint;
 

@@ -1,0 +1,128 @@
+//! What a catalog offers: nothing that has a mistake, and nothing that needs what has one.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use super::{
+    diagnostic::{Diagnostic, Source},
+    layers::Catalog,
+    place::{KeyPath, Step},
+};
+use crate::model::TaskId;
+
+impl Catalog {
+    /// What is wrong with the task of this id.
+    pub fn mistakes_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Diagnostic> {
+        self.diagnostics
+            .iter()
+            .filter(move |found| found.is_error() && task_of(&found.key) == Some(id))
+    }
+
+    /// What is wrong with the profile of this id.
+    pub fn mistakes_of_profile<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Diagnostic> {
+        let source = self.profiles.get(id).map(|profile| Arc::clone(&profile.source));
+        let is_its = move |found: &&Diagnostic| {
+            source.as_ref().is_some_and(|source| Arc::ptr_eq(source, &found.source))
+        };
+        self.diagnostics.iter().filter(|found| found.is_error()).filter(is_its)
+    }
+
+    /// Puts mistakes in order, and takes what has one out of what is offered, with everything that
+    /// needs it.
+    pub(super) fn settle(&mut self, cycles: &[Vec<TaskId>]) {
+        for found in self.diagnostics.iter().filter(|found| found.is_error()) {
+            if let Some(id) = task_of(&found.key) {
+                let task = self.tasks.get_mut(id);
+                if let Some(task) = task.filter(|task| Arc::ptr_eq(&task.source, &found.source)) {
+                    task.is_sound = false;
+                }
+                continue;
+            }
+            for profile in self.profiles.values_mut() {
+                profile.is_sound &= !Arc::ptr_eq(&profile.source, &found.source);
+            }
+        }
+        // Of two with one id, and of those that wait for each other, nobody knows which is meant.
+        let second = self.second_tasks.iter().map(|task| &task.item.id);
+        for id in second.chain(cycles.iter().flatten()) {
+            if let Some(task) = self.tasks.get_mut(id) {
+                task.is_sound = false;
+            }
+        }
+        for profile in &self.second_profiles {
+            if let Some(profile) = self.profiles.get_mut(profile.item.id()) {
+                profile.is_sound = false;
+            }
+        }
+        self.withhold_what_needs_the_unsound();
+        let numbers: HashMap<*const Source, usize> = self
+            .files
+            .iter()
+            .enumerate()
+            .map(|(number, file)| (Arc::as_ptr(file), number))
+            .collect();
+        let order =
+            |source: &Arc<Source>| (source.layer, numbers.get(&Arc::as_ptr(source)).copied());
+        let mut placed: Vec<_> = std::mem::take(&mut self.diagnostics)
+            .into_iter()
+            .map(|found| ((order(&found.source), found.place.line, found.place.column), found))
+            .collect();
+        placed.sort_by_key(|(place, _)| *place);
+        self.diagnostics = placed.into_iter().map(|(_, found)| found).collect();
+    }
+
+    fn withhold_what_needs_the_unsound(&mut self) {
+        let mut needed_by: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
+        for (id, task) in &self.tasks {
+            for needed in &task.item.dependencies.required {
+                needed_by.entry(needed).or_default().push(id);
+            }
+        }
+        let is_sound = |id: &TaskId| self.tasks.get(id).is_some_and(|task| task.is_sound);
+        let unsound = self.tasks.keys().chain(needed_by.keys().copied());
+        let mut open: Vec<&TaskId> = unsound.filter(|id| !is_sound(id)).collect();
+        let mut withheld: HashSet<TaskId> = HashSet::new();
+        while let Some(id) = open.pop() {
+            if withheld.insert(id.clone()) {
+                open.extend(needed_by.get(id).into_iter().flatten());
+            }
+        }
+        for (id, task) in &mut self.tasks {
+            task.is_sound &= !withheld.contains(id);
+        }
+        for profile in self.profiles.values_mut() {
+            let item = &profile.item;
+            let answers = item.question_flow.iter().flat_map(|question| &question.options);
+            let mut brought = item.required_tasks.iter().chain(&item.default_cli_tools);
+            let is_withheld = |id: &TaskId| withheld.contains(id);
+            profile.is_sound &= !brought.any(is_withheld)
+                && !answers.flat_map(|answer| &answer.tasks).any(is_withheld);
+        }
+    }
+
+    /// A task that a task or a profile needs, and that something is wrong with.
+    pub fn unsound_need_of<'a>(&'a self, id: &str) -> Option<&'a TaskId> {
+        let mut open: Vec<&TaskId> = Vec::new();
+        open.extend(
+            self.tasks.get(id).into_iter().flat_map(|task| &task.item.dependencies.required),
+        );
+        if let Some(profile) = self.profiles.get(id).map(|listed| &listed.item) {
+            open.extend(profile.required_tasks.iter().chain(&profile.default_cli_tools));
+            let answers = profile.question_flow.iter().flat_map(|question| &question.options);
+            open.extend(answers.flat_map(|answer| &answer.tasks));
+        }
+        let mut brought: Vec<_> = self.brought_by(open).into_keys().collect();
+        brought.sort_unstable();
+        brought.into_iter().find(|id| self.mistakes_of(id.as_str()).next().is_some())
+    }
+}
+
+/// The task that a mistake is about.
+fn task_of(key: &KeyPath) -> Option<&str> {
+    match key.steps() {
+        [Step::Key(tasks), Step::Key(id), ..] if tasks == "tasks" => Some(id),
+        _ => None,
+    }
+}

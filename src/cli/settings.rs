@@ -81,6 +81,7 @@ impl Settings {
     /// The layers of the catalog, the strongest last.
     pub(super) fn layers(&self) -> Result<Vec<LayerSource>, Failure> {
         // A home that others can write could put words into our mouth: it is refused here too.
+        self.store()?;
         let own = ["tasks", "profiles"].map(|folder| self.home.path().join(folder));
         let mut layers = vec![
             LayerSource::Embedded,

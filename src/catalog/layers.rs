@@ -67,6 +67,8 @@ pub struct Catalog {
     pub(super) second_profiles: Vec<Listed<Profile>>,
     /// Ids whose tasks could not be read at all.
     pub(super) unread: HashSet<String>,
+    /// Tasks that wait for each other.
+    pub(super) cycles: Vec<Vec<TaskId>>,
     /// Every file, in order, and how many values they hold.
     pub(super) files: Vec<Arc<Source>>,
     nodes: usize,
@@ -108,7 +110,8 @@ impl Catalog {
         }
         let (found, cycles) = cross_lint(&catalog);
         catalog.diagnostics.extend(found);
-        catalog.settle(&cycles);
+        catalog.cycles = cycles;
+        catalog.settle();
         Ok(catalog)
     }
 

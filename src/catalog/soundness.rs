@@ -6,18 +6,24 @@ use std::{
 };
 
 use super::{
-    diagnostic::{Diagnostic, Source},
+    diagnostic::{Code, Diagnostic, Source},
     layers::Catalog,
     place::{KeyPath, Step},
 };
 use crate::model::TaskId;
 
 impl Catalog {
-    /// What is wrong with the task of this id.
+    /// What is wrong with the task of this id, and with the circle it stands in.
     pub fn mistakes_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Diagnostic> {
-        self.diagnostics
-            .iter()
-            .filter(move |found| found.is_error() && task_of(&found.key) == Some(id))
+        let has = |cycle: &[TaskId], id: &str| cycle.iter().any(|task| task.as_str() == id);
+        let in_circle =
+            move |other: &str| self.cycles.iter().any(|cycle| has(cycle, id) && has(cycle, other));
+        let is_about = move |found: &&Diagnostic| {
+            task_of(&found.key).is_some_and(|task| {
+                task == id || found.code == Code::DependencyCycle && in_circle(task)
+            })
+        };
+        self.diagnostics.iter().filter(|found| found.is_error()).filter(is_about)
     }
 
     /// What is wrong with the profile of this id.
@@ -31,7 +37,7 @@ impl Catalog {
 
     /// Puts mistakes in order, and takes what has one out of what is offered, with everything that
     /// needs it.
-    pub(super) fn settle(&mut self, cycles: &[Vec<TaskId>]) {
+    pub(super) fn settle(&mut self) {
         for found in self.diagnostics.iter().filter(|found| found.is_error()) {
             if let Some(id) = task_of(&found.key) {
                 let task = self.tasks.get_mut(id);
@@ -46,7 +52,7 @@ impl Catalog {
         }
         // Of two with one id, and of those that wait for each other, nobody knows which is meant.
         let second = self.second_tasks.iter().map(|task| &task.item.id);
-        for id in second.chain(cycles.iter().flatten()) {
+        for id in second.chain(self.cycles.iter().flatten()) {
             if let Some(task) = self.tasks.get_mut(id) {
                 task.is_sound = false;
             }

@@ -588,6 +588,8 @@ fn what_has_a_mistake_is_not_offered_and_neither_is_what_needs_it() {
         task("b", ", dependencies: {required: [c]}"),
         task("c", ", dependencies: {required: [a]}"),
         task("after", ", dependencies: {required: [c]}"),
+        task("x", ", dependencies: {optional: [y]}"),
+        task("y", ", dependencies: {one_of: [x]}"),
         "  jq: nonsense\n".to_owned(),
     ];
     let path = written(&home, "c/tasks.yaml", text.concat());
@@ -602,8 +604,8 @@ fn what_has_a_mistake_is_not_offered_and_neither_is_what_needs_it() {
     written(&home, "c/wrong.yaml", profile("wrong", "no-such-task"));
     let folder = path.parent().unwrap();
     assert_eq!(offered(&home, folder, &["fine", "may", "good"]), [true; 3]);
-    let not = ["lib", "app", "far", "a", "b", "c", "after", "jq", "bad", "wrong"];
-    assert_eq!(offered(&home, folder, &not), [false; 10]);
+    let not = ["lib", "app", "far", "a", "b", "c", "after", "x", "y", "jq", "bad", "wrong"];
+    assert_eq!(offered(&home, folder, &not), [false; 12]);
     // Of two with one id, nobody knows which is meant.
     written(&home, "d/one.yaml", SOUND);
     let path = written(&home, "d/two.yaml", SOUND);

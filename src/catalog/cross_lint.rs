@@ -82,7 +82,11 @@ fn task_references(catalog: &Catalog, lint: &mut Lint<'_>, task: &Task) {
             lint.at(Code::Conflict, &at, format!("`{id}` cannot conflict with itself"));
         }
     }
-    for (at, entry) in items(root, &top.key("post_install")) {
+    let after = top.key("post_install");
+    let mut entries = items(root, &after);
+    // One entry may stand there by itself.
+    entries.extend(root.lookup(&after).map(|entry| (after, entry)));
+    for (at, entry) in entries {
         if let Some(id) = entry.get("task").and_then(Node::text) {
             reference(catalog, lint, &at.key("task"), id);
         }

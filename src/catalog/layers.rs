@@ -111,7 +111,8 @@ impl Catalog {
         let (found, cycles) = cross_lint(&catalog);
         catalog.diagnostics.extend(found);
         catalog.cycles = cycles;
-        catalog.settle();
+        catalog.withhold_the_unsound();
+        catalog.sort_mistakes();
         Ok(catalog)
     }
 

@@ -25,6 +25,14 @@ impl Catalog {
         found.sort_by(|(one, a), (other, b)| other.cmp(one).then(a.item.id.cmp(&b.item.id)));
         found.into_iter().map(|(_, task)| task).collect()
     }
+
+    /// Words that something is found by: ids first, then categories and tags.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        let ids = self.tasks().map(|task| task.item.id.as_str());
+        let categories = self.tasks().map(|task| task.item.category.as_str());
+        let tags = self.tasks().flat_map(|task| task.item.tags.iter().map(String::as_str));
+        ids.chain(categories).chain(tags)
+    }
 }
 
 /// The sum over all words; `None` if one of them is nowhere.

@@ -35,9 +35,8 @@ impl Catalog {
         self.diagnostics.iter().filter(|found| found.is_error()).filter(is_its)
     }
 
-    /// Puts mistakes in order, and takes what has one out of what is offered, with everything that
-    /// needs it.
-    pub(super) fn settle(&mut self) {
+    /// Takes what has a mistake out of what is offered, with everything that needs it.
+    pub(super) fn withhold_the_unsound(&mut self) {
         for found in self.diagnostics.iter().filter(|found| found.is_error()) {
             if let Some(id) = task_of(&found.key) {
                 let task = self.tasks.get_mut(id);
@@ -63,6 +62,10 @@ impl Catalog {
             }
         }
         self.withhold_what_needs_the_unsound();
+    }
+
+    /// Puts mistakes in the order of layers, files and lines.
+    pub(super) fn sort_mistakes(&mut self) {
         let numbers: HashMap<*const Source, usize> = self
             .files
             .iter()

@@ -57,7 +57,7 @@ fn search(settings: &Settings, words: &[String]) -> Result<(), Failure> {
     if found.is_empty() {
         let words = words.join(" ");
         output::talk(&format!("nothing in the catalog is about `{}`\n", face::visible(&words)));
-        if let Some(name) = nearest(&words, catalog.tasks().map(|task| task.item.id.as_str())) {
+        if let Some(name) = nearest(&words, catalog.words()) {
             output::talk(&format!("hint: did you mean `{name}`?\n"));
         }
     }
@@ -141,7 +141,7 @@ fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<()
     let is_asked =
         |found: &&Diagnostic| found.source.layer >= before || !earlier.contains(&placed(found));
     let found: Vec<_> = catalog.diagnostics.iter().filter(is_asked).collect();
-    if counts.files == 0 {
+    if counts.files == 0 && found.is_empty() {
         let mut failure = Failure::new(Kind::Usage, "there is no YAML file to validate");
         failure.hints.push("files of a catalog end in .yaml or .yml".into());
         return Err(failure);
@@ -172,9 +172,8 @@ fn load(settings: &Settings) -> Result<Catalog, Failure> {
             "{count} in the catalog: what has one is left out; {}",
             placed(first)
         ));
-        let hint = format!("hint: `{}` shows every one\n", settings.validation());
-        output::talk(&face::visible(&hint[..hint.len() - 1]));
-        output::talk("\n");
+        let command = settings.validation();
+        output::talk(&format!("hint: `{}` shows every one\n", face::visible(&command)));
     }
     Ok(catalog)
 }

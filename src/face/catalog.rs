@@ -40,8 +40,11 @@ pub fn catalog_text(
         }
         text.push('\n');
     }
-    let _ =
-        writeln!(text, "{}, {}", plural(tasks.len(), "task"), plural(profiles.len(), "profile"));
+    text.push_str(&plural(tasks.len(), "task"));
+    if !profiles.is_empty() {
+        let _ = write!(text, ", {}", plural(profiles.len(), "profile"));
+    }
+    text.push('\n');
     text
 }
 

@@ -70,6 +70,8 @@ fn a_search_puts_the_best_first_and_needs_every_word() {
     assert_eq!(first(&["rust", "compiler"]).as_deref(), Some("rust"));
     assert_eq!(first(&["postgres"]).as_deref(), Some("postgresql"));
     assert_eq!(first(&["git", "xylophone"]), None);
+    let output = home.run(&["catalog", "search", "databse"]);
+    assert!(output.stderr.contains("did you mean `database"), "{}", output.stderr);
     let output = home.run(&["catalog", "search", "ripgrpe"]);
     assert_eq!((output.code, &*output.stdout), (Some(0), ""));
     assert!(output.stderr.contains("did you mean `ripgrep`?"), "{}", output.stderr);

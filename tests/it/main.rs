@@ -12,6 +12,7 @@ mod harness;
 
 mod adoption;
 mod bad_input;
+mod catalog_files;
 mod catalog_mistakes;
 mod catalog_queries;
 mod clock_changes;

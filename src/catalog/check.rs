@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     diagnostic::{Code, Diagnostic, Severity, Source},
-    nearest::nearest,
     node::{Content, Entry, Node},
     place::KeyPath,
     shape::{Field, Form, Misshapen, Need, Record, Shape, one_of},
 };
+use crate::model::nearest;
 
 /// What is looked at, and what was found.
 pub struct Check<'a> {

@@ -9,12 +9,11 @@ use super::{
     diagnostic::{Code, Diagnostic},
     layers::{Catalog, Listed},
     lint::Lint,
-    nearest::nearest,
     node::{Content, Node},
     place::KeyPath,
     task_lint::command_texts,
 };
-use crate::model::{Profile, Task, TaskId, environment_name};
+use crate::model::{Profile, Task, TaskId, environment_name, nearest};
 
 /// Every such mistake, and the groups of tasks that wait for each other.
 pub fn cross_lint(catalog: &Catalog) -> (Vec<Diagnostic>, Vec<Vec<TaskId>>) {

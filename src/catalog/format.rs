@@ -291,6 +291,11 @@ static QUESTION: Record = Record {
         Field::essential("id", Text(Form::Name), "What scripts answer it by"),
         Field::expected("question", Text(Form::Some), "What is asked"),
         Field::expected("options", List(&Of(&ANSWER)), "What can be answered"),
+        Field::optional(
+            "default",
+            Text(Form::Some),
+            "The letter or the value of the option that counts where nobody answers",
+        ),
     ],
 };
 

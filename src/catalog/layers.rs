@@ -134,6 +134,16 @@ impl Catalog {
         self.profiles.values().filter(|profile| profile.is_sound)
     }
 
+    /// Every task that could be read, sound or not.
+    pub fn all_tasks(&self) -> impl Iterator<Item = &Listed<Task>> {
+        self.tasks.values()
+    }
+
+    /// Every profile that could be read, sound or not.
+    pub fn all_profiles(&self) -> impl Iterator<Item = &Listed<Profile>> {
+        self.profiles.values()
+    }
+
     /// Whether there is a task of this id, sound or not.
     pub fn knows_task(&self, id: &str) -> bool {
         self.tasks.contains_key(id) || self.unread.contains(id)

@@ -4,6 +4,7 @@
 //! shape (`shape`, `format`, `check`), and then looked at for what no shape can say: each task
 //! and profile by itself, and all of them together.
 
+mod answers;
 mod check;
 mod conflicts;
 mod cross_lint;
@@ -14,7 +15,6 @@ mod format;
 mod layers;
 mod lint;
 mod manifest;
-mod nearest;
 mod node;
 mod place;
 mod profile_lint;
@@ -26,11 +26,11 @@ mod soundness;
 mod source;
 mod task_lint;
 
+pub use answers::{Answers, read_answers};
 pub use diagnostic::{Code, Diagnostic, Severity, Source};
 pub use embedded::FILES as EMBEDDED_FILES;
 pub use layers::{Catalog, LayerCounts, LayerSource, Listed};
 pub use manifest::{Manifest, Rules};
-pub use nearest::nearest;
 pub use node::{Content, Entry, MOST_NODES, Node, Unreadable};
 pub use place::{KeyPath, Place};
 pub use schema::{answers_schema, profile_schema, task_schema};

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use super::{
     diagnostic::{Code, Severity},
     lint::Lint,
-    nearest::nearest,
     node::{Content, Node},
     place::KeyPath,
 };
-use crate::model::{AnswerAction, Profile};
+use crate::model::{AnswerAction, Profile, nearest};
 
 /// Looks at one profile; `is_ours` is stricter.
 pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile, is_ours: bool) {
@@ -28,6 +27,7 @@ pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile, is_ours: bool) {
     answers(lint, &questions, is_ours);
     values(lint, profile, &questions, is_ours);
     follow_ups(lint, profile, &questions);
+    defaults(lint, profile, &questions);
     for key in profile.user_data.keys() {
         let asks = |answer: &crate::model::Answer| answer.user_data_required.contains(key);
         if !profile.question_flow.iter().flat_map(|question| &question.options).any(asks) {
@@ -101,6 +101,25 @@ fn values(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath, is_ours: 
             let mistake = lint.at(Code::InvalidValue, &at, message);
             mistake.severity = severity(is_ours);
             mistake.hint = Some("give them a `value`".into());
+        }
+    }
+}
+
+/// Whoever does not answer must have answered something.
+fn defaults(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {
+    for question in &profile.question_flow {
+        let Some(default) = &question.default else { continue };
+        let option = question.option(default);
+        let message = match option.map(|option| option.action) {
+            None => format!("no option has the letter or the value `{default}`"),
+            Some(Some(AnswerAction::Explain)) => format!("`{default}` explains, and is no answer"),
+            Some(None) => continue,
+        };
+        let place = ids(lint, questions).into_iter().find(|(_, id)| *id == question.id);
+        if let Some((at, _)) = place {
+            let letters: Vec<_> = question.answers().map(|a| a.letter.as_str()).collect();
+            lint.at(Code::InvalidValue, &at.above().key("default"), message).hint =
+                Some(format!("one of {}", letters.join(", ")));
         }
     }
 }

@@ -35,6 +35,26 @@ impl Catalog {
         self.diagnostics.iter().filter(|found| found.is_error()).filter(is_its)
     }
 
+    /// Every error that is about a task, with its id.
+    pub fn mistakes_of_tasks(&self) -> impl Iterator<Item = (&str, &Diagnostic)> {
+        let errors = self.diagnostics.iter().filter(|found| found.is_error());
+        errors.filter_map(|found| Some((task_of(&found.key)?, found)))
+    }
+
+    /// What is wrong with a profile, or with any task it can bring.
+    pub fn mistakes_behind_profile(&self, id: &str) -> Vec<&Diagnostic> {
+        let mut found: Vec<_> = self.mistakes_of_profile(id).collect();
+        let Some(profile) = self.profiles.get(id).map(|listed| &listed.item) else { return found };
+        let answers = profile.question_flow.iter().flat_map(|question| &question.options);
+        let named = profile.required_tasks.iter().chain(&profile.default_cli_tools);
+        let brought = self.brought_by(named.chain(answers.flat_map(|answer| &answer.tasks)));
+        let brought: HashSet<&str> = brought.into_keys().map(TaskId::as_str).collect();
+        let is_brought = |(id, _): &(&str, &Diagnostic)| brought.contains(*id);
+        let of_tasks = self.mistakes_of_tasks().filter(is_brought).map(|(_, mistake)| mistake);
+        found.extend(of_tasks);
+        found
+    }
+
     /// Takes what has a mistake out of what is offered, with everything that needs it.
     pub(super) fn withhold_the_unsound(&mut self) {
         for found in self.diagnostics.iter().filter(|found| found.is_error()) {

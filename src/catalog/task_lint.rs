@@ -5,14 +5,13 @@ use std::collections::HashSet;
 use super::{
     diagnostic::{Code, Severity},
     lint::Lint,
-    nearest::nearest,
     node::{Content, Node},
     place::KeyPath,
     shell_text::{literal_sudo, newer_than_3_2, pasted},
 };
 use crate::model::{
     OptionKind, PLATFORMS, PackageManager, ShellConfig, ShellIntegration, Step, Task, TaskId,
-    TaskOption, is_platform_name,
+    TaskOption, is_platform_name, nearest,
 };
 
 /// Looks at one task; `is_ours` is stricter.

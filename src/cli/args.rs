@@ -35,6 +35,9 @@ pub(super) struct Global {
     /// Write JSON for programs instead of text for people
     #[arg(long, global = true)]
     pub json: bool,
+    /// Never ask: what is missing is an error
+    #[arg(long, global = true)]
+    pub no_input: bool,
     /// How long to wait for a session that another process is working on
     #[arg(long, global = true, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub lock_timeout: Duration,
@@ -50,6 +53,10 @@ impl Command {
     /// What an error says was being done.
     pub(super) fn operation(&self) -> &'static str {
         match self {
+            Self::Start { .. } => "start",
+            Self::Plan { .. } => "plan",
+            Self::Approve { .. } => "approve",
+            Self::Advance { .. } => "advance",
             Self::Apply { .. } => "apply",
             Self::Resume { .. } => "resume",
             Self::Pause { .. } => "pause",
@@ -69,6 +76,47 @@ impl Command {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Set up a profile as a new session
+    #[command(after_help = "Examples:\n  provision start essentials --yes\n  \
+        provision start fullstack-web --answers mine.yaml --yes\n  \
+        provision start --add jq --add ripgrep --yes")]
+    Start {
+        #[command(flatten)]
+        walk: WalkArgs,
+        #[command(flatten)]
+        run: RunArgs,
+    },
+    /// Show what a profile would run here: nothing is run, and nothing is left behind
+    Plan {
+        #[command(flatten)]
+        walk: WalkArgs,
+        #[command(flatten)]
+        data: DataArgs,
+        /// Show every command, too
+        #[arg(long)]
+        commands: bool,
+        /// Write the plan to a file that `provision apply` runs; `-` is standard output
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Approve the plan that a session waits with
+    Approve {
+        /// A session id, the beginning of one, or `latest`
+        session: String,
+        /// The plan's digest, or at least its first 6 digits
+        digest: String,
+    },
+    /// Say what keeps a session in its phase; with --force, go past it
+    Advance {
+        /// A session id, the beginning of one, or `latest`
+        session: String,
+        /// Go past what stands in the way; it is recorded as a violation
+        #[arg(long)]
+        force: bool,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Run a plan file as a new session
     Apply {
         /// The plan, as `provision schema plan` describes it
@@ -198,12 +246,48 @@ pub(super) struct RunArgs {
     /// What to do about a command that nobody knows the end of
     #[arg(long, value_name = "WHAT")]
     pub interrupted: Option<InterruptedArg>,
+    #[command(flatten)]
+    pub data: DataArgs,
+}
+
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct DataArgs {
     /// A value for the plan's commands; never a secret
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub data: Vec<(String, String)>,
     /// Values and secrets for the plan's commands, as a JSON object; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub data_file: Option<PathBuf>,
+}
+
+/// What to set up, for a walk that nobody attends.
+#[derive(Debug, clap::Args)]
+pub(super) struct WalkArgs {
+    /// The profile to set up; `provision catalog list` names them
+    pub profile: Option<String>,
+    /// Answers, as `provision schema answers` describes them
+    #[arg(long, value_name = "FILE")]
+    pub answers: Option<PathBuf>,
+    /// The letter or the value of an answer
+    #[arg(long, value_name = "QUESTION=ANSWER", value_parser = key_value)]
+    pub answer: Vec<(String, String)>,
+    /// A task beside those of the profile
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    pub add: Vec<TaskId>,
+    /// A task that is left out
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    pub without: Vec<TaskId>,
+    /// Run everything, or ask before each step
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<ModeArg>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ModeArg {
+    #[value(name = "all_at_once")]
+    AllAtOnce,
+    #[value(name = "review_each_step")]
+    ReviewEachStep,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

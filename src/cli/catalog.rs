@@ -9,10 +9,11 @@ use super::{
     settings::Settings,
 };
 use crate::{
-    catalog::{Catalog, Diagnostic, LayerSource, Rules, SourceError, nearest},
+    catalog::{Catalog, Diagnostic, LayerSource, Rules, SourceError},
     disk::Fs,
     engine,
     face::{self, ValidationCounts},
+    model::nearest,
 };
 
 /// How many mistakes are named where they are not what was asked for.
@@ -112,7 +113,7 @@ fn not_shown(settings: &Settings, catalog: &Catalog, id: &str) -> Failure {
 }
 
 fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<(), Failure> {
-    let mut layers = settings.layers()?;
+    let mut layers = settings.layers()?.all();
     let before = if paths.is_empty() { 0 } else { layers.len() };
     // What is wrong without these files is not theirs; what they break elsewhere is.
     let without = match before {
@@ -163,8 +164,8 @@ fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<()
 }
 
 /// The catalog, with a word about what is left out of it.
-fn load(settings: &Settings) -> Result<Catalog, Failure> {
-    let catalog = Catalog::load(&Fs::real(), &settings.layers()?)?;
+pub(super) fn load(settings: &Settings) -> Result<Catalog, Failure> {
+    let catalog = settings.layers()?.load(&Fs::real())?;
     let errors: Vec<_> = catalog.diagnostics.iter().filter(|found| found.is_error()).collect();
     if let Some(first) = errors.first() {
         let count = face::plural(errors.len(), "mistake");
@@ -179,7 +180,7 @@ fn load(settings: &Settings) -> Result<Catalog, Failure> {
 }
 
 /// `file:line:column: message`.
-fn placed(found: &Diagnostic) -> String {
+pub(super) fn placed(found: &Diagnostic) -> String {
     let (file, place) = (&found.source.name, found.place);
     format!("{file}:{}:{}: {}", place.line, place.column, found.message)
 }

@@ -1,5 +1,6 @@
 //! The command line: what was typed, what it means, and which part of the program does it.
 
+mod approve;
 mod args;
 mod ask;
 mod catalog;
@@ -18,6 +19,7 @@ mod schema;
 mod script;
 mod sessions;
 mod settings;
+mod start;
 mod status;
 
 use std::process::ExitCode;
@@ -54,6 +56,14 @@ pub fn main() -> ExitCode {
 
 fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failure> {
     let done = match command {
+        Some(Command::Start { walk, run }) => return start::start(settings, walk, run),
+        Some(Command::Plan { walk, data, commands, output }) => {
+            start::plan(settings, walk, &data, commands, output.as_deref())
+        }
+        Some(Command::Approve { session, digest }) => approve::approve(settings, &session, &digest),
+        Some(Command::Advance { session, force, reason }) => {
+            approve::advance(settings, &session, force, reason.as_deref())
+        }
         Some(Command::Apply { plan, run }) => return run::apply(settings, &plan, run),
         Some(Command::Resume { session, retry: _, skip, plan, run }) => {
             return run::resume(settings, session.as_deref(), skip, plan, run);

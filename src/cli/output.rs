@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use super::failure::Failure;
+use super::{failure::Failure, settings::Settings};
 use crate::{engine::Clock, face::visible};
 
 /// Data, on stdout.
@@ -33,6 +33,13 @@ pub(super) fn json_document(value: &impl serde::Serialize) -> Result<(), Failure
     let written = serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from);
     let written = written.and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
     written.map_err(|error| Failure::output(&error))
+}
+
+/// Something to know about what is done, on stderr.
+pub(super) fn note(settings: &Settings, text: &str) {
+    if !settings.quiet {
+        talk(&format!("note: {}\n", visible(text)));
+    }
 }
 
 /// Something to know that is not an error, on stderr.

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde_json::json;
 
 use super::{
-    args::{InterruptedArg, RunArgs},
+    args::{DataArgs, InterruptedArg, RunArgs},
     failure::Failure,
     output,
     settings::Settings,
@@ -50,16 +50,20 @@ pub(super) fn resume(
     })
 }
 
-fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
+pub(super) fn given_data(args: &DataArgs) -> Result<GivenData, Failure> {
+    Ok(GivenData {
+        command_line: args.data.iter().cloned().collect(),
+        file: args.data_file.as_deref().map(read_data).transpose()?.unwrap_or_default(),
+        environment: Settings::data_in_environment(),
+    })
+}
+
+pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
     let approval = match args.approve {
         Some(digest) => Some(Approval::Digest(digest)),
         None => args.yes.then_some(Approval::Unattended),
     };
-    let data = GivenData {
-        command_line: args.data.into_iter().collect(),
-        file: args.data_file.as_deref().map(read_data).transpose()?.unwrap_or_default(),
-        environment: Settings::data_in_environment(),
-    };
+    let data = given_data(&args.data)?;
     let interrupted = args.interrupted.map(|what| match what {
         InterruptedArg::Retry => Interrupted::Retry,
         InterruptedArg::Skip => Interrupted::Skip,
@@ -86,7 +90,14 @@ fn run(
     settings: &Settings,
     work: impl FnOnce(&Surroundings, &mut Watcher<'_>) -> Result<Ended, RunError>,
 ) -> Result<ExitCode, Failure> {
-    let around = settings.surroundings()?;
+    run_with(settings, settings.surroundings()?, work)
+}
+
+pub(super) fn run_with(
+    settings: &Settings,
+    around: Surroundings,
+    work: impl FnOnce(&Surroundings, &mut Watcher<'_>) -> Result<Ended, RunError>,
+) -> Result<ExitCode, Failure> {
     let mut progress = Progress::new();
     let (json, quiet) = (settings.json, settings.quiet);
     let mut watcher = |told: Told<'_>| match told {
@@ -102,7 +113,7 @@ fn run(
             if let RunError::NotApproved { plan, .. } = &error
                 && !json
             {
-                output::talk(&face::plan_text(plan));
+                output::talk(&face::plan_text(plan, true));
             }
             let failure = Failure::from(error);
             if let Some(id) = &failure.session

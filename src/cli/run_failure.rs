@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::failure::{Failure, Kind, causes};
 use crate::{
-    engine::{Finding, Missing, RunError},
+    engine::{Finding, Missing, NotForced, RunError, Unanswered, Unready},
+    face::plural,
     model::{SessionId, environment_name},
 };
 
@@ -18,8 +19,18 @@ fn kind_of(error: &RunError) -> Kind {
             Kind::InvalidPlan
         }
         RunError::NotTrue { .. } => Kind::Damaged,
-        RunError::NotApproved { .. } | RunError::OtherDigest { .. } => Kind::Undecided,
+        RunError::NotApproved { .. }
+        | RunError::OtherDigest { .. }
+        | RunError::PlanChanged { .. }
+        | RunError::PlanEdited { .. }
+        | RunError::NotForced { source: NotForced::Unforceable { .. }, .. } => Kind::Undecided,
+        RunError::NeedsRoot { .. } => Kind::InvalidPlan,
+        RunError::Walk(_) => Kind::Internal,
+        RunError::Unready(unready) if unready.is_hopeless() => Kind::InvalidCatalog,
         RunError::PlanFile { .. }
+        | RunError::Unready(_)
+        | RunError::NothingToApprove { .. }
+        | RunError::NotForced { source: NotForced::NothingInTheWay(_), .. }
         | RunError::MissingData { .. }
         | RunError::UnknownDatum(_)
         | RunError::SecretInSight(_)
@@ -86,6 +97,45 @@ impl From<RunError> for Failure {
                     .hints
                     .push("the plan is not the one that was approved: read it again".into());
             }
+            RunError::Unready(unready) => failure.say_unready(*unready),
+            RunError::PlanChanged { id, difference, now } => {
+                failure.causes = difference;
+                failure.hints.push(match now {
+                    Some(now) => format!(
+                        "read what has changed; then: provision resume {id} --approve {now}"
+                    ),
+                    None => "mend the catalog, or start anew".into(),
+                });
+                failure.session = Some(id);
+            }
+            RunError::PlanEdited { id, path, difference } => {
+                failure.causes = difference;
+                failure.hints.push(
+                    "nothing of it was run; `-` is what was shown, `+` what the file says now"
+                        .into(),
+                );
+                failure.hints.push(format!(
+                    "put the file back, or give a copy: provision resume {id} --plan FILE"
+                ));
+                failure.file = Some(path);
+                failure.session = Some(id);
+            }
+            RunError::NothingToApprove { id, .. } => {
+                failure.hints.push(format!("`provision status {id}` says what comes next"));
+                failure.session = Some(id);
+            }
+            RunError::NotForced { id, source } => {
+                if let NotForced::Unforceable { gate, .. } = source {
+                    failure.hints.push(match gate.as_str() {
+                        "tasks_settled" => format!("provision resume {id} goes on with them"),
+                        _ => format!("approve its plan: provision approve {id} DIGEST"),
+                    });
+                }
+                failure.session = Some(id);
+            }
+            RunError::NeedsRoot { .. } => {
+                failure.hints.push("nothing was changed; run it as root".into());
+            }
             RunError::MissingData { missing } => {
                 for datum in &missing {
                     failure.name_missing(datum);
@@ -124,7 +174,10 @@ impl From<RunError> for Failure {
                 failure.file = Some(path);
                 failure.session = Some(id);
             }
-            RunError::UnknownDatum(_) | RunError::NulInDatum(_) | RunError::Runtime(_) => {}
+            RunError::UnknownDatum(_)
+            | RunError::NulInDatum(_)
+            | RunError::Walk(_)
+            | RunError::Runtime(_) => {}
         }
         failure
     }
@@ -140,6 +193,31 @@ impl Failure {
         self.session = Some(id);
     }
 
+    fn say_unready(&mut self, unready: Unready) {
+        let Unready { mistakes, problems, catalog, missing } = unready;
+        self.message = match (mistakes.as_slice(), problems.len() + catalog.len(), missing.len()) {
+            (_, count @ 1.., _) => format!("there is no plan, for {}", plural(count, "reason")),
+            ([], 0, count) => format!("{} missing", are(count, "answer")),
+            ([mistake], ..) => mistake.message.clone(),
+            (mistakes, ..) => format!("{} in what was given", are(mistakes.len(), "mistake")),
+        };
+        for mistake in mistakes {
+            if mistake.message != self.message {
+                self.causes.push(mistake.message);
+            }
+            self.hints.extend(mistake.hint);
+        }
+        for problem in &problems {
+            self.causes.push(problem.to_string());
+            self.hints.extend(problem.hint());
+        }
+        self.causes.extend(catalog);
+        for Unanswered { id, question, how } in missing {
+            self.causes.push(format!("`{id}` is not answered: {question}"));
+            self.hints.push(format!("`{id}`: {how}"));
+        }
+    }
+
     fn name_missing(&mut self, datum: &Missing) {
         let (key, name) = (&datum.key, environment_name(&datum.key));
         let prompt =
@@ -153,4 +231,9 @@ impl Failure {
             )
         });
     }
+}
+
+/// `1 answer is`, `2 answers are`.
+fn are(count: usize, noun: &str) -> String {
+    format!("{} {}", plural(count, noun), if count == 1 { "is" } else { "are" })
 }

@@ -9,7 +9,7 @@ use super::{args::Global, failure::Failure};
 use crate::{
     catalog::{LayerSource, Rules},
     disk::{Fs, Holder},
-    engine::{Clock, Surroundings},
+    engine::{Clock, Layers, Surroundings},
     exec::Environment,
     store::{Home, Pen, Store},
 };
@@ -69,6 +69,7 @@ impl Settings {
             clock: self.clock.clone(),
             pen: self.pen(),
             environment: self.environment(),
+            layers: self.layers()?,
         })
     }
 
@@ -79,27 +80,17 @@ impl Settings {
     }
 
     /// The layers of the catalog, the strongest last.
-    pub(super) fn layers(&self) -> Result<Vec<LayerSource>, Failure> {
+    pub(super) fn layers(&self) -> Result<Layers, Failure> {
         // A home that others can write could put words into our mouth: it is refused here too.
         self.store()?;
         let own = ["tasks", "profiles"].map(|folder| self.home.path().join(folder));
-        let mut layers = vec![
-            LayerSource::Embedded,
-            LayerSource::Files {
-                name: "home".into(),
-                paths: own.into(),
-                may_be_missing: true,
-                rules: Rules::Others,
-            },
-        ];
-        layers.extend(self.catalogs.iter().map(|folder| LayerSource::Files {
-            // In full, so that it cannot be taken for one of the others.
-            name: std::path::absolute(folder).as_ref().unwrap_or(folder).to_string_lossy().into(),
-            paths: vec![folder.clone()],
-            may_be_missing: false,
+        let home = LayerSource::Files {
+            name: "home".into(),
+            paths: own.into(),
+            may_be_missing: true,
             rules: Rules::Others,
-        }));
-        Ok(layers)
+        };
+        Ok(Layers { own: vec![LayerSource::Embedded, home], named: self.catalogs.clone() })
     }
 
     /// The command that checks these layers.

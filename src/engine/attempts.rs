@@ -8,7 +8,9 @@ use super::{
     tell::Told,
 };
 use crate::{
-    exec::{Attempt, COOKIE, Finish, Order, Spec, Standing, Word, WordReader, read_next},
+    exec::{
+        Attempt, COOKIE, Finish, Order, Spec, Standing, Word, WordReader, read_next, with_setup,
+    },
     model::{InFlight, PlanCommand, PlanTask},
 };
 
@@ -257,7 +259,7 @@ impl Run<'_> {
         Spec {
             directory: awaited.attempt.directory().into(),
             order: awaited.order.clone(),
-            command: command.command.clone(),
+            command: with_setup(&self.setup_of(awaited.task, false), &command.command),
             environment: environment.variables(&self.path_of(awaited.task), given),
             working_dir: place.unwrap_or_else(|| environment.home().into()),
             timeout_ms: command.timeout_seconds.map(|seconds| seconds.saturating_mul(1000)),

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use super::{Missing, RunError};
 use crate::{
     exec::SHORTEST_SECRET,
-    model::{Document, Plan, environment_name},
+    model::{Document, Plan, PlanTask, environment_name},
 };
 
 /// What was given for this run, by key, and where.
@@ -30,6 +30,17 @@ impl GivenData {
         let elsewhere = || self.environment.get(&environment_name(key));
         self.command_line.get(key).or_else(|| self.file.get(key)).or_else(elsewhere)
     }
+}
+
+/// Whether a task that is not there yet may ask for a secret.
+fn is_needed(key: &str, plan: &Plan, session: Option<&Document>) -> bool {
+    let asks = |task: &&PlanTask| task.secrets.iter().any(|secret| secret == key);
+    let is_done = |task: &PlanTask| {
+        let record = session.and_then(|session| session.tasks.get(&task.id));
+        record.map_or(task.found.is_some(), |record| record.status.is_settled())
+    };
+    let mut asking = plan.tasks.iter().filter(asks).peekable();
+    asking.peek().is_none() || !asking.all(is_done)
 }
 
 /// Every value that a plan's commands are told.
@@ -76,6 +87,7 @@ impl UserData {
                 }
                 Some(value) if datum.secret => data.secrets.push((key.clone(), value)),
                 Some(value) => data.values.push((key.clone(), value)),
+                None if datum.secret && !is_needed(key, plan, session) => {}
                 None => missing.push(Missing {
                     key: key.clone(),
                     secret: datum.secret,
@@ -84,6 +96,13 @@ impl UserData {
             }
         }
         if missing.is_empty() { Ok(data) } else { Err(RunError::MissingData { missing }) }
+    }
+
+    /// What a plan says itself, and secrets from elsewhere.
+    pub(super) fn of(plan: &Plan, secrets: IndexMap<String, String>) -> Self {
+        let values = plan.user_data.iter();
+        let values = values.filter_map(|(key, datum)| Some((key.clone(), datum.value.clone()?)));
+        Self { values: values.collect(), secrets: secrets.into_iter().collect() }
     }
 
     /// What may be written down.

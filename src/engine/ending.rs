@@ -6,7 +6,7 @@ use super::{RunError, run::Run};
 use crate::{
     flow,
     model::{
-        EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
+        Digest, EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
         TaskStatus,
     },
     store::StoreError,
@@ -21,20 +21,22 @@ pub struct Ended {
     pub reason: Option<String>,
     /// Whether a person has to decide something.
     pub undecided: bool,
+    /// The plan that waits for approval.
+    pub unapproved: Option<Digest>,
 }
 
 pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
     run.flush()?;
     if run.session().phase.current == Phase::Execute {
-        let count = run.session().tasks.len();
-        let evidence = format!("all {count} are completed or skipped");
-        let gates = vec![flow::passed("tasks_settled", &evidence)];
+        let gates = flow::gates::execute(run.session());
         run.queue(EventKind::GatesEvaluated { phase: Phase::Execute, gates });
         run.queue(flow::completed(Phase::Execute));
         run.flush()?;
     }
     let completion = run.session().phase_timing.get(&Phase::Completion);
     if completion.is_none_or(|timing| timing.completed_at.is_none()) {
+        let gates = flow::gates::completion();
+        run.queue(EventKind::GatesEvaluated { phase: Phase::Completion, gates });
         run.queue(flow::completed(Phase::Completion));
     }
     let outcome = Outcome {
@@ -87,7 +89,13 @@ pub(super) fn pause(
 }
 
 fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
-    Ended { session_id: run.id(), status: run.session().meta.status, reason, undecided }
+    Ended {
+        session_id: run.id(),
+        status: run.session().meta.status,
+        reason,
+        undecided,
+        unapproved: None,
+    }
 }
 
 /// Leaves the record in order, as far as that can be done.

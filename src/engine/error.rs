@@ -2,10 +2,11 @@
 
 use std::{io, path::PathBuf};
 
+use super::{changed_plan::Change, prepare::Unready};
 use crate::{
     disk::DiskError,
-    flow::{Finding, Problem},
-    model::{Digest, Plan, SessionId, SessionStatus, TaskId},
+    flow::{Finding, Problem, gates::NotForced},
+    model::{Digest, Illegal, Phase, Plan, SessionId, SessionStatus, TaskId},
     store::StoreError,
 };
 
@@ -23,6 +24,27 @@ pub enum RunError {
     NotApproved { plan: Box<Plan>, digest: Digest, session: Option<SessionId> },
     #[error("the digest of the plan is {found}, not {approved}")]
     OtherDigest { approved: String, found: Digest },
+    #[error("the walk does not lead to a plan")]
+    Unready(Box<Unready>),
+    #[error(
+        "the plan of session {id} is not what the catalog says any more, and nothing of it was run"
+    )]
+    PlanChanged {
+        id: SessionId,
+        difference: Vec<String>,
+        /// The plan as it would be now.
+        now: Option<Digest>,
+    },
+    #[error("the plan that was kept for session {id} is not the one that was shown")]
+    PlanEdited { id: SessionId, path: PathBuf, difference: Vec<String> },
+    #[error("there is no plan of session {id} to approve: it is in {phase}")]
+    NothingToApprove { id: SessionId, phase: Phase },
+    #[error("session {id} cannot be forced on")]
+    NotForced { id: SessionId, source: NotForced },
+    #[error("these can only be installed as root so far: {}", .tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
+    NeedsRoot { tasks: Vec<TaskId> },
+    #[error("the walk went where it cannot go")]
+    Walk(#[from] Illegal),
     #[error("values are missing that the plan's commands need")]
     MissingData { missing: Vec<Missing> },
     #[error("the plan has no user data `{0}`")]
@@ -63,6 +85,15 @@ pub struct Missing {
     pub key: String,
     pub secret: bool,
     pub prompt: Option<String>,
+}
+
+impl RunError {
+    /// A plan that changed before its first command. What `--yes` would approve is not what was
+    /// read: it does not help.
+    pub(super) fn changed(id: &SessionId, change: Change) -> Self {
+        let now = change.now.map(|(_, digest, _)| digest);
+        Self::PlanChanged { id: id.clone(), difference: change.difference, now }
+    }
 }
 
 impl From<DiskError> for RunError {

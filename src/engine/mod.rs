@@ -1,34 +1,43 @@
 //! Drives sessions: the clock, the machine we are on, and the run that records what happens.
 
+mod approve;
 mod attempts;
 mod catalog;
+mod changed_plan;
 pub mod clock;
 mod commands;
 mod data;
 mod ending;
 mod error;
 mod examine;
+mod look;
 mod lost_attempts;
 mod machine;
 mod pause;
 mod platform;
+mod prepare;
 mod probes;
 mod prune;
 mod recover;
+mod request;
 mod run;
 mod script;
 mod sessions;
+mod shelf;
 mod signals;
+mod start;
 mod tasks;
 mod tell;
 
 pub use crate::{
     catalog::{Catalog, Code, Diagnostic, Listed, Severity},
+    flow::gates::NotForced,
     flow::{
         ChosenBy, Context, Expiry, Finding, NoRecipe, Recipe, RecipeSource, Situation, State, count,
     },
     store::{Listing, SessionSummary},
 };
+pub use approve::{Approved, approve, force, in_the_way};
 pub use catalog::{TaskView, view};
 pub use clock::Clock;
 pub use data::GivenData;
@@ -38,12 +47,16 @@ pub use examine::{Examination, Expiries, examine, expiries, liveliness};
 pub use machine::machine;
 pub use pause::{PauseAnswer, ask_to_pause};
 pub use platform::{platform, seems_installed};
+pub use prepare::{Mistake, Prepared, Unanswered, Unready};
 pub use prune::{OldLogs, OldRecord, Pruning, prune, what_to_prune};
 pub use recover::{
     BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, check_place, prospect, recover,
     recover_by_hand,
 };
+pub use request::Request;
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
 pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan, resume};
+pub use shelf::{Layers, folder_layer};
+pub use start::{plan, start};
 pub use tell::{Told, Watcher};

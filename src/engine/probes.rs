@@ -87,9 +87,10 @@ impl Run<'_> {
         // It may take its time: what is known by now is not kept waiting.
         self.flush()?;
         let path = self.path_of(task);
+        let setup = self.setup_of(task, true);
         let around = self.around;
         let before = around.clock.now().steady;
-        let asked = Probe { command, environment: &around.environment, path: &path };
+        let asked = Probe { command, environment: &around.environment, path: &path, setup: &setup };
         let looking = probe(&asked);
         tokio::pin!(looking);
         let end = loop {

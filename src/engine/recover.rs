@@ -6,7 +6,7 @@ use super::{Surroundings, lost_attempts::Rebuilder, machine};
 use crate::{
     disk::DiskError,
     exec::Attempt,
-    flow::{count, walk_to_execution},
+    flow::{GivenPlan, count},
     model::{
         Agent, ApprovedBy, CommandSkipped, Digest, EventKind, PauseReason, Phase, Plan, Session,
         SessionCreated, SessionId, SessionStatus, TaskId, VERSION,
@@ -217,9 +217,8 @@ pub fn recover_by_hand(
         expanded_from: None,
     };
     rewrite.record(EventKind::SessionCreated(Box::new(created))).map_err(illegal)?;
-    let walk = rewrite
-        .session()
-        .map(|session| walk_to_execution(session, plan, &digest, &[], approved_by));
+    let given = GivenPlan { plan, digest: &digest, user_data: &[], approved_by, unfinished: &[] };
+    let walk = rewrite.session().map(|session| given.walk_to_execution(session));
     for kind in walk.into_iter().flatten().chain(assumed(plan, resume_at)) {
         rewrite.record(kind).map_err(illegal)?;
     }

@@ -13,6 +13,7 @@ use std::{
 use super::{
     Clock, RunError,
     data::UserData,
+    shelf::Layers,
     signals::{Heard, Signals},
     tell::{Told, Watcher},
 };
@@ -32,6 +33,7 @@ pub struct Surroundings {
     pub clock: Clock,
     pub pen: Pen,
     pub environment: Environment,
+    pub layers: Layers,
 }
 
 /// What to do about a command that nobody knows the end of.
@@ -257,5 +259,25 @@ impl<'a> Run<'a> {
             }
         }
         path
+    }
+
+    /// The shell text that sets up what a task needs: of all it depends on, the deepest first, and
+    /// its own for its probes.
+    pub(super) fn setup_of(&self, task: &PlanTask, with_own: bool) -> String {
+        let mut texts: Vec<&str> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![(task, false)];
+        while let Some((at, is_left)) = open.pop() {
+            if is_left {
+                let own = at.env_setup.as_deref().filter(|_| with_own || at.id != task.id);
+                texts.extend(own.map(str::trim_end));
+            } else if seen.insert(&at.id) {
+                open.push((at, true));
+                let needed = at.depends_on.iter().filter_map(|id| self.places.get(id));
+                let needed = needed.filter_map(|at| self.plan.tasks.get(*at));
+                open.extend(needed.map(|task| (task, false)));
+            }
+        }
+        texts.join("\n")
     }
 }

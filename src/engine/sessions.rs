@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     GivenData, RunError,
+    changed_plan::{Change, Comparison, compare, made_again},
     data::UserData,
     ending::{Ended, close, complete, fail, pause},
     examine::{Examination, examine, expiry_under_lock},
@@ -14,14 +15,15 @@ use super::{
     prune::expired,
     run::{Interrupted, Options, Run, Surroundings},
     signals::Signals,
+    start::beginning,
     tasks::TaskEnd,
     tell::{Told, Watcher},
 };
 use crate::{
-    flow::{self, plan_problems, walk_to_execution},
+    flow::{self, GivenPlan, plan_problems},
     model::{
-        Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, Session, SessionCreated,
-        SessionId, SessionStatus, TaskId, TaskStatus, VERSION,
+        Agent, ApprovedBy, Digest, EventKind, Impact, PauseReason, Phase, Plan, Session, SessionId,
+        SessionRevised, SessionStatus, TaskId, TaskStatus,
     },
     store::{LARGEST_PLAN, Recorder, Store},
 };
@@ -33,6 +35,24 @@ pub enum Approval {
     Unattended,
     /// If this is its digest.
     Digest(String),
+}
+
+impl Approval {
+    /// Who approves in this way.
+    pub(super) fn given_by(&self) -> ApprovedBy {
+        match self {
+            Self::Unattended => ApprovedBy::Unattended,
+            Self::Digest(_) => ApprovedBy::User,
+        }
+    }
+}
+
+/// The fewest digits of a digest that are taken for it.
+const FEWEST_DIGITS: usize = 6;
+
+/// Whether what was typed means this digest: all of it, or its beginning.
+pub(super) fn matches(typed: &str, digest: &Digest) -> bool {
+    typed.len() >= FEWEST_DIGITS && digest.as_str().starts_with(&typed.to_ascii_lowercase())
 }
 
 /// What to do about tasks that failed.
@@ -74,6 +94,18 @@ pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
     Ok((plan, digest))
 }
 
+/// Whether all that is not there yet can be installed with the rights we have.
+pub(super) fn check_rights(plan: &Plan) -> Result<(), RunError> {
+    let mut missing = plan.clone();
+    missing.tasks.retain(|task| task.found.is_none());
+    let tasks = missing.tasks.iter().filter(|task| task.commands.iter().any(|c| c.requires_sudo));
+    let tasks: Vec<TaskId> = tasks.map(|task| task.id.clone()).collect();
+    if tasks.is_empty() || needs_root(&missing).is_empty() {
+        return Ok(());
+    }
+    Err(RunError::NeedsRoot { tasks })
+}
+
 /// Commands that need the rights of root where we do not have them.
 fn needs_root(plan: &Plan) -> Vec<flow::Problem> {
     if rustix::process::geteuid().is_root() {
@@ -107,13 +139,34 @@ pub fn apply(
     within_runtime(async {
         let signals = Signals::listen().map_err(RunError::Runtime)?;
         let _only = around.store.lock_runner(&around.pen)?;
+        let earlier = unfinished(&around.store, None)?;
         let recorder = create(around, &agent, &plan, watcher)?;
         let options =
             Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
-        let ended = drive(&mut run, Some(approved_by), None).await;
+        let walk = Approach { approved_by, unfinished: earlier };
+        let ended = drive(&mut run, Some(walk), None).await;
         close(run, ended)
     })
+}
+
+/// How a run comes to the execution of a plan that it has.
+pub(super) struct Approach {
+    approved_by: ApprovedBy,
+    unfinished: Vec<SessionId>,
+}
+
+/// Earlier sessions that are not finished, newest first; the one that asks is none of them.
+pub(super) fn unfinished(
+    store: &Store,
+    own: Option<&SessionId>,
+) -> Result<Vec<SessionId>, RunError> {
+    /// Those of the last years need not be looked through.
+    const LOOKED_AT: usize = 50;
+    let listing = store.list(Some(LOOKED_AT))?;
+    let sessions = listing.sessions.into_iter();
+    let open = sessions.filter(|session| session.status != SessionStatus::Completed);
+    Ok(open.map(|session| session.id).filter(|id| Some(id) != own).collect())
 }
 
 /// Goes on with a session where it stopped.
@@ -140,7 +193,10 @@ pub fn resume(
                 watcher(Told::Event(&event));
             }
         }
-        let plan = plan_of(around, &recorder, wishes.plan.as_deref())?;
+        let mut plan = plan_of(around, &recorder, wishes.plan.as_deref())?;
+        if let Some(other) = follow_the_catalog(around, &mut recorder, &plan, wishes, watcher)? {
+            plan = other;
+        }
         let session = recorder.session();
         let digest = plan.compute_digest();
         // What is to be approved includes what will be done once more.
@@ -161,7 +217,9 @@ pub fn resume(
         for note in known.iter().chain(&expiry.note()) {
             run.note(note);
         }
-        let ended = drive(&mut run, approved_by, Some(failed)).await;
+        let earlier = unfinished(&around.store, Some(id))?;
+        let walk = approved_by.map(|approved_by| Approach { approved_by, unfinished: earlier });
+        let ended = drive(&mut run, walk, Some(failed)).await;
         close(run, ended)
     })
 }
@@ -204,11 +262,7 @@ fn approve(
     session: Option<&SessionId>,
 ) -> Result<ApprovedBy, RunError> {
     match approval {
-        Some(Approval::Unattended) => Ok(ApprovedBy::Unattended),
-        Some(Approval::Digest(approved)) if approved == digest.as_str() => Ok(ApprovedBy::User),
-        Some(Approval::Digest(approved)) => {
-            Err(RunError::OtherDigest { approved: approved.clone(), found: digest.clone() })
-        }
+        Some(approval) => approves(approval, digest),
         None => Err(RunError::NotApproved {
             plan: Box::new(plan.clone()),
             digest: digest.clone(),
@@ -217,7 +271,17 @@ fn approve(
     }
 }
 
-fn agent_of(approved_by: ApprovedBy) -> Agent {
+/// Who approves the plan with this digest, if that is the one that is meant.
+pub(super) fn approves(approval: &Approval, digest: &Digest) -> Result<ApprovedBy, RunError> {
+    match approval {
+        Approval::Digest(typed) if !matches(typed, digest) => {
+            Err(RunError::OtherDigest { approved: typed.clone(), found: digest.clone() })
+        }
+        approval => Ok(approval.given_by()),
+    }
+}
+
+pub(super) fn agent_of(approved_by: ApprovedBy) -> Agent {
     match approved_by {
         ApprovedBy::Unattended => Agent::unattended(),
         ApprovedBy::User | ApprovedBy::Elicitation | ApprovedBy::Agent => Agent::user(),
@@ -230,17 +294,8 @@ fn create(
     plan: &Plan,
     watcher: &mut Watcher<'_>,
 ) -> Result<Recorder, RunError> {
-    let id = around.clock.session_id();
-    let created = SessionCreated {
-        format: VERSION.into(),
-        session_id: id.clone(),
-        machine: machine(),
-        agent: agent.clone(),
-        objective: None,
-        branch: None,
-        starting_commit: None,
-        expanded_from: None,
-    };
+    let created = beginning(&around.clock, agent.clone());
+    let id = created.session_id.clone();
     let first = EventKind::SessionCreated(Box::new(created));
     let now = around.clock.now();
     let (recorder, event) = around.store.create_with_plan(&id, &around.pen, plan, first, &now)?;
@@ -275,12 +330,7 @@ fn plan_of(
 ) -> Result<Plan, RunError> {
     let (store, session) = (&around.store, recorder.session());
     let id = &session.meta.id;
-    let Some(path) = given else {
-        return match &session.plan.digest {
-            Some(digest) => Ok(store.approved_plan(id, digest)?),
-            None => store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() }),
-        };
-    };
+    let Some(path) = given else { return kept_plan(around, session) };
     let (plan, found) = read_plan(path)?;
     if let Some(approved) = session.plan.digest.as_ref().filter(|approved| **approved != found) {
         let (id, approved) = (id.clone(), approved.clone());
@@ -293,7 +343,91 @@ fn plan_of(
     Ok(plan)
 }
 
-fn within_runtime<T>(work: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
+/// The plan that was kept for a session. One that was edited before its first command is held
+/// against what the catalog says.
+pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan, RunError> {
+    let (store, id) = (&around.store, &session.meta.id);
+    let Some(digest) = &session.plan.digest else {
+        return store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() });
+    };
+    let kept = store.plan(id);
+    if let Ok(Some(kept)) = &kept
+        && kept.compute_digest() != *digest
+        && !flow::anything_begun(session)
+        && let Some(shown) = made_again(around, session).filter(|p| p.compute_digest() == *digest)
+    {
+        let difference = flow::plan_difference(&shown, kept);
+        return Err(RunError::PlanEdited {
+            id: id.clone(),
+            path: store.home().plan(id),
+            difference,
+        });
+    }
+    Ok(store.approved_plan(id, digest)?)
+}
+
+/// What becomes of a session whose catalog has changed since its plan was shown. Before the first
+/// command it is refused, unless the plan as it is now is approved: then that is returned. After
+/// it, the session finishes the plan it has.
+fn follow_the_catalog(
+    around: &Surroundings,
+    recorder: &mut Recorder,
+    shown: &Plan,
+    wishes: &Wishes,
+    watcher: &mut Watcher<'_>,
+) -> Result<Option<Plan>, RunError> {
+    let session = recorder.session();
+    let change = match compare(around, session, shown) {
+        Comparison::Same => return Ok(None),
+        Comparison::Unknown(why) => {
+            let note = format!("the catalog its plan was made from cannot be read any more: {why}");
+            watcher(Told::Note(&note));
+            return Ok(None);
+        }
+        Comparison::Changed(change) => *change,
+    };
+    if flow::anything_begun(session) {
+        watcher(Told::Note(
+            "the catalog has changed since; the session finishes the plan that was approved:",
+        ));
+        for line in &change.difference {
+            watcher(Told::Note(line));
+        }
+        return Ok(None);
+    }
+    let id = session.meta.id.clone();
+    let approval = wishes.approval.as_ref();
+    let Change { difference, now } = change;
+    let is_approved = |digest: &Digest| matches!(approval, Some(Approval::Digest(typed)) if matches(typed, digest));
+    let (plan, _, events) = match now {
+        Some(now) if is_approved(&now.1) => now,
+        now => return Err(RunError::changed(&id, Change { difference, now })),
+    };
+    let mut kinds = Vec::new();
+    if session.phase.current > Phase::PresentPlan {
+        kinds.push(EventKind::SessionRevised(SessionRevised {
+            phase_revisited: Phase::PresentPlan,
+            impact: Impact::Moderate,
+            reason: "the catalog has changed before the first command".into(),
+            downstream_archived: Vec::new(),
+            tasks_reset: Vec::new(),
+            tasks_to_review: Vec::new(),
+        }));
+    }
+    recorder.keep_plan(&around.store, &plan)?;
+    if session.meta.status == SessionStatus::Paused {
+        kinds.push(EventKind::SessionResumed {});
+    }
+    kinds.extend(events);
+    for event in recorder.record(kinds, &around.clock.now())? {
+        watcher(Told::Event(&event));
+    }
+    Ok(Some(plan))
+}
+
+pub(super) fn within_runtime<T>(
+    work: impl Future<Output = Result<T, RunError>>,
+) -> Result<T, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(RunError::Runtime)?;
     let done = runtime.block_on(work);
@@ -302,9 +436,9 @@ fn within_runtime<T>(work: impl Future<Output = Result<T, RunError>>) -> Result<
 }
 
 /// From wherever the session stands to where it ends or must stop.
-async fn drive(
+pub(super) async fn drive(
     run: &mut Run<'_>,
-    approved_by: Option<ApprovedBy>,
+    approach: Option<Approach>,
     resumed: Option<Failed>,
 ) -> Result<Ended, RunError> {
     let short: Vec<_> = run.data.too_short().map(str::to_owned).collect();
@@ -314,7 +448,7 @@ async fn drive(
     if let Some(failed) = resumed {
         take_over(run, failed)?;
     }
-    if let Some(approved_by) = approved_by {
+    if let Some(Approach { approved_by, unfinished }) = approach {
         if let Some(revised) = flow::back_to_plan(run.session(), &run.plan) {
             run.queue(revised);
             run.flush()?;
@@ -322,7 +456,14 @@ async fn drive(
         let values = run.data.recorded().to_vec();
         let plan = std::sync::Arc::clone(&run.plan);
         let digest = run.digest.clone();
-        for event in walk_to_execution(run.session(), &plan, &digest, &values, approved_by) {
+        let given = GivenPlan {
+            plan: &plan,
+            digest: &digest,
+            user_data: &values,
+            approved_by,
+            unfinished: &unfinished,
+        };
+        for event in given.walk_to_execution(run.session()) {
             run.queue(event);
         }
         run.flush()?;

@@ -1,6 +1,6 @@
 //! What a run tells whoever watches: plain data, in the order in which it became true.
 
-use crate::model::{Event, TaskId};
+use crate::model::{Event, Plan, TaskId};
 
 #[derive(Debug)]
 pub enum Told<'a> {
@@ -12,6 +12,8 @@ pub enum Told<'a> {
     TakenUp { task_id: &'a TaskId, command: &'a str },
     /// What a command wrote, without secrets. `skipped` bytes before it were not kept.
     Output { task_id: &'a TaskId, skipped: u64, bytes: &'a [u8] },
+    /// The plan that was shown.
+    Plan(&'a Plan),
     /// Something to know.
     Note(&'a str),
 }

@@ -71,6 +71,11 @@ pub(super) fn shell() -> Shell {
     }
 }
 
+/// A command's text behind what is set up for it.
+pub fn with_setup(setup: &str, command: &str) -> String {
+    if setup.is_empty() { command.to_owned() } else { format!("{setup}\n{command}") }
+}
+
 impl Environment {
     /// What of `variables` is passed on.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {

@@ -19,7 +19,7 @@ mod supervisor;
 pub use attempt::{Attempt, Standing};
 pub use claim::{Claim, Order};
 pub use class::{ErrorClass, classify};
-pub use environment::{COOKIE, Environment};
+pub use environment::{COOKIE, Environment, with_setup};
 pub use finish::Finish;
 pub use launch::{Launcher, Supervisor, Word, WordReader};
 pub use output::{Piece, read_all, read_next};

@@ -26,6 +26,8 @@ pub struct Probe<'a> {
     pub environment: &'a Environment,
     /// Directories that come first in PATH.
     pub path: &'a [PathBuf],
+    /// Shell text that runs first.
+    pub setup: &'a str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,14 +52,16 @@ impl Drop for Group {
 
 /// Runs a probe. Being abandoned ends it.
 pub async fn probe(probe: &Probe<'_>) -> ProbeEnd {
-    if let Some(answer) = probe.environment.answer(probe.command, probe.path) {
-        return match answer {
-            Some(found) => {
-                let output = format!("{}\n", found.display()).into_bytes();
-                ProbeEnd::Exited { code: 0, output }
-            }
-            None => ProbeEnd::Exited { code: 1, output: Vec::new() },
-        };
+    match probe.environment.answer(probe.command, probe.path) {
+        Some(Some(found)) => {
+            let output = format!("{}\n", found.display()).into_bytes();
+            return ProbeEnd::Exited { code: 0, output };
+        }
+        // What is set up first may bring it.
+        Some(None) if probe.setup.is_empty() => {
+            return ProbeEnd::Exited { code: 1, output: Vec::new() };
+        }
+        _ => {}
     }
     match tokio::time::timeout(PROBE_LIMIT, run(probe)).await {
         Ok(Ok(end)) => end,
@@ -74,7 +78,7 @@ async fn run(probe: &Probe<'_>) -> io::Result<ProbeEnd> {
     command
         .args(shell.arguments)
         .arg("-c")
-        .arg(probe.command)
+        .arg(environment::with_setup(probe.setup, probe.command))
         .env_clear()
         .envs(probe.environment.variables(probe.path, []))
         .current_dir(

@@ -4,6 +4,7 @@
 mod catalog;
 mod diagnostics;
 mod history;
+mod plan;
 mod progress;
 mod prune;
 mod recover;
@@ -17,7 +18,8 @@ pub use catalog::{
 };
 pub use diagnostics::{ValidationCounts, ValidationReport, diagnostic_text, validation_summary};
 pub use history::history_line;
-pub use progress::{Progress, goodbye, log_header, log_text, plan_text};
+pub use plan::{gate_text, plan_json, plan_text};
+pub use progress::{Progress, goodbye, log_header, log_text};
 pub use prune::pruning_text;
 pub use recover::{prospect_json, prospect_text, recovered_text};
 pub use sessions::{session_table, sessions_json};

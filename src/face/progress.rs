@@ -6,7 +6,7 @@ use super::{plural, visible};
 use crate::{
     engine::{Ended, Told},
     model::{
-        AttemptOutcome, CommandFinished, CommandVerdict, Event, EventKind, Plan, ResumeAction,
+        AttemptOutcome, CommandFinished, CommandVerdict, Digest, Event, EventKind, ResumeAction,
         SessionStatus, TaskId,
     },
 };
@@ -39,6 +39,7 @@ impl Progress {
                 let _ = writeln!(text, "  $ {} (begun by an earlier run)", visible(command));
             }
             Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes, &mut text),
+            Told::Plan(plan) => text.push_str(&super::plan_text(plan, true)),
             Told::Note(note) => {
                 let _ = writeln!(text, "note: {}", visible(note));
             }
@@ -168,6 +169,12 @@ pub fn goodbye(ended: &Ended) -> String {
         SessionStatus::Failed => format!(
             "failed{reason}\nhint: `provision logs {id}` shows the output; when it is mended: provision resume {id}\n"
         ),
+        SessionStatus::Paused | SessionStatus::InProgress if ended.unapproved.is_some() => {
+            let digest = ended.unapproved.as_ref().map_or("", Digest::as_str);
+            format!(
+                "paused{reason}; nothing has been run\nhint: read what it would run, above; then: provision resume {id} --approve {digest}\nhint: or approve it now and run it later: provision approve {id} {digest}\n"
+            )
+        }
         SessionStatus::Paused | SessionStatus::InProgress if ended.undecided => format!(
             "paused{reason}\nhint: look at what it did, then: provision resume {id} --interrupted retry (or skip)\n"
         ),
@@ -175,21 +182,6 @@ pub fn goodbye(ended: &Ended) -> String {
             format!("paused{reason}\nhint: provision resume {id}\n")
         }
     }
-}
-
-/// What a plan would run, in full.
-pub fn plan_text(plan: &Plan) -> String {
-    let mut text = format!("plan {}\n", plan.compute_digest());
-    for task in &plan.tasks {
-        let name =
-            task.name.as_deref().map_or_else(String::new, |name| format!("  {}", visible(name)));
-        let _ = writeln!(text, "{}{name}", task.id);
-        for command in &task.commands {
-            let sudo = if command.requires_sudo { " (as root)" } else { "" };
-            let _ = writeln!(text, "  $ {}{sudo}", visible(&command.command));
-        }
-    }
-    text
 }
 
 /// The line above the output of an attempt.

@@ -1,22 +1,42 @@
 //! Decisions without side effects: what a session means and what comes next.
 
+mod agenda;
 mod context;
 mod examine;
 mod expiry;
+pub mod gates;
+mod given_plan;
+mod offer;
+mod order;
 mod plan_check;
+mod plan_difference;
+mod planner;
+mod problem;
 mod recipe;
+mod rehearsal;
+mod requirements;
+mod selection;
 mod takeover;
 mod walk;
 mod work;
 
+pub use agenda::{Ask, Asked, Wanted};
 pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};
+pub use given_plan::{GivenPlan, completed};
+pub use offer::{Offer, Offered, Presence};
 pub use plan_check::{Problem, plan_problems};
+pub use plan_difference::plan_difference;
+pub use planner::{Planned, plan};
+pub use problem::{Chain, PlanProblem};
 pub use recipe::{ChosenBy, NoRecipe, Recipe, RecipeSource, Situation, recipe};
+pub use rehearsal::Rehearsal;
+pub use requirements::{Requirements, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
+pub use selection::{Ground, Selection, select, to_look_for};
 pub use takeover::{back_to_plan, missing_from, told_anew};
-pub use walk::{completed, passed, walk_to_execution};
+pub use walk::{Effect, Input, Refusal, Stack, Step, Waiting, Walk, recorded_facts, valid_answers};
 pub use work::{
-    count, has_begun, is_indeterminate, judge, last_line, missing_dependency, version_in,
-    waiting_for,
+    anything_begun, count, has_begun, is_indeterminate, judge, last_line, missing_dependency,
+    version_in, waiting_for,
 };

@@ -162,6 +162,7 @@ fn planned(step: &Step, command: &str) -> PlanCommand {
         env: step.env.clone(),
         working_dir: step.working_dir.clone(),
         locks: step.locks.clone(),
+        interactive: step.interactive,
     }
 }
 

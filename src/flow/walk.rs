@@ -1,128 +1,489 @@
-//! The way of a plan file to its execution: what is recorded before the first command may run.
+//! The walk from `session_check` to the execution, as a machine without a world: a session and an
+//! input make events and effects. What it waits for follows from the record, so that whoever
+//! comes next, and whenever, finds it waiting for the same.
+
+use std::collections::HashSet;
 
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::{
+    Offer, Presence, Requirements, agenda,
+    agenda::{Ask, Asked, Wanted},
+    gates,
+    given_plan::presented,
+    planner::{Planned, plan},
+    problem::PlanProblem,
+    requirements::{TOOLS_ADDED, TOOLS_LEFT_OUT},
+    selection::{Ground, to_look_for},
+};
 use crate::model::{
-    ApprovedBy, Category, Digest, Document, EventKind, ExecutionMode, Extra, GateLevel, GateRecord,
-    GateStatus, Phase, Plan, PlannedTask, ProfileChoice,
+    AnswerAction, ApprovedBy, Digest, Document, EventKind, ExecutionMode, Phase, Plan, Platform,
+    Profile, ProfileChoice, Question, SessionId, Task, TaskId, nearest,
 };
 
-/// The events that bring a session from the phase it is in to the execution of `plan`.
-///
-/// `user_data` are the values that may be written down. The plan's approval is part of it: whoever
-/// calls this has it.
-pub fn walk_to_execution(
+/// What a walk goes by that is not in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk<'a> {
+    pub offer: &'a Offer<'a>,
+    pub profiles: &'a [&'a Profile],
+    pub platform: &'a Platform,
+    /// What is there; none before anyone has looked.
+    pub facts: Option<&'a Presence>,
+    /// The keys of secrets that are held in memory.
+    pub held: &'a HashSet<String>,
+}
+
+/// What the walk waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Waiting<'a> {
+    /// For the look at the store and at earlier sessions.
+    Check,
+    /// For a stack.
+    Stack,
+    /// For an answer: the `number`th of the `total` that are known by now.
+    Answer {
+        asked: Box<Asked<'a>>,
+        number: usize,
+        total: usize,
+    },
+    /// For someone to look which of these are there.
+    Facts(Vec<&'a Task>),
+    /// For another answer: what was asked for cannot be planned.
+    Change(Vec<PlanProblem>),
+    /// For the plan to be kept and shown.
+    Plan(Box<Plan>),
+    /// For someone to approve the plan that was shown.
+    Approval(Digest),
+    Execution,
+    Nothing,
+}
+
+/// What a walk is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// The store is ours, and these earlier sessions are not finished.
+    Checked {
+        unfinished: Vec<SessionId>,
+    },
+    Stack(Box<Stack>),
+    /// A letter or a value, for a question.
+    Answer {
+        question: String,
+        answer: String,
+    },
+    /// What was typed, for a value.
+    Value {
+        key: String,
+        value: String,
+    },
+    /// To the question before this one, or to the phase before this one.
+    Back,
+    /// The plan is to be shown.
+    Present {
+        manifests: IndexMap<String, String>,
+    },
+    Approve {
+        digest: Digest,
+        by: ApprovedBy,
+        mode: ExecutionMode,
+    },
+}
+
+/// Which stack, and which single tools.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stack {
+    /// None: only single tools.
+    pub profile: Option<String>,
+    pub manifest_path: Option<String>,
+    /// The folders whose catalogs were added.
+    pub catalogs: Vec<String>,
+    pub add: Vec<TaskId>,
+    pub without: Vec<TaskId>,
+}
+
+/// What comes of an input.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    pub events: Vec<EventKind>,
+    pub effects: Vec<Effect>,
+}
+
+/// What is to be done besides recording the events, and before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Show this, and ask again.
+    Explain(String),
+    /// Keep the plan beside the record.
+    KeepPlan(Box<Plan>),
+    /// Keep a secret in memory, and nowhere else.
+    Hold { key: String, value: String },
+}
+
+/// Why an input was not taken. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no profile `{given}`")]
+    NoProfile { given: String, near: Option<String> },
+    #[error("there is no question `{given}`")]
+    NoQuestion { given: String, near: Option<String> },
+    #[error("`{given}` is no answer to `{question}`: {valid}")]
+    NotAnAnswer { question: String, given: String, valid: String },
+    #[error("`{key}` is not a value that is asked for")]
+    NoValue { key: String, near: Option<String> },
+    #[error("`{key}`: {why}")]
+    BadValue { key: String, why: String },
+    #[error("there is nothing to go back to")]
+    NothingBefore,
+    #[error("that is not what the walk waits for in {0}")]
+    NotNow(Phase),
+    #[error("the digest of the plan is {found}, not {given}")]
+    OtherDigest { given: Digest, found: Digest },
+}
+
+impl<'a> Walk<'a> {
+    fn wanted<'s>(&self, session: &'s Document) -> Requirements<'s>
+    where
+        'a: 's,
+    {
+        Requirements::of(session, self.profile(session))
+    }
+
+    fn profile(&self, session: &Document) -> Option<&'a Profile> {
+        let selected = session.profile.selected.as_deref()?;
+        self.profiles.iter().copied().find(|profile| profile.id() == selected)
+    }
+
+    fn ground<'s>(&self, facts: &'s Presence) -> Ground<'s>
+    where
+        'a: 's,
+    {
+        Ground { offer: self.offer, platform: self.platform, facts }
+    }
+
+    /// The plan of what was asked for so far.
+    pub fn plan<'s>(&self, session: &'s Document, facts: &'s Presence) -> Planned<'s>
+    where
+        'a: 's,
+    {
+        plan(&self.wanted(session), self.ground(facts))
+    }
+
+    /// The tasks whose presence can matter for the plan.
+    pub fn to_look_for<'s>(&self, session: &'s Document) -> Vec<&'s Task>
+    where
+        'a: 's,
+    {
+        to_look_for(&self.wanted(session), self.offer)
+    }
+
+    /// Everything that is asked, by what is known so far.
+    pub fn agenda<'s>(&self, session: &'s Document) -> Vec<Asked<'s>>
+    where
+        'a: 's,
+    {
+        let wanted = self.wanted(session);
+        let mut asked = agenda::questions(&wanted, self.held);
+        if let Some(facts) = self.facts {
+            let ground = self.ground(facts);
+            let selection = super::selection::select(&wanted, ground);
+            asked.extend(agenda::of_tasks(&wanted, ground, &selection, self.held));
+        }
+        asked
+    }
+
+    pub fn waiting<'s>(&self, session: &'s Document) -> Waiting<'s>
+    where
+        'a: 's,
+    {
+        match session.phase.current {
+            Phase::SessionCheck => Waiting::Check,
+            Phase::StackSelection => Waiting::Stack,
+            Phase::GatherRequirements => self.gathering(session),
+            Phase::PresentPlan => match &session.plan.digest {
+                Some(digest) if session.plan.approved_at.is_none() => {
+                    Waiting::Approval(digest.clone())
+                }
+                Some(_) => Waiting::Execution,
+                None => self.gathering(session),
+            },
+            Phase::Execute => Waiting::Execution,
+            Phase::Completion => Waiting::Nothing,
+        }
+    }
+
+    fn gathering<'s>(&self, session: &'s Document) -> Waiting<'s>
+    where
+        'a: 's,
+    {
+        let mut agenda = self.agenda(session);
+        if let Some(at) = agenda.iter().position(Asked::is_open) {
+            let total = agenda.len();
+            return Waiting::Answer {
+                asked: Box::new(agenda.swap_remove(at)),
+                number: at + 1,
+                total,
+            };
+        }
+        let Some(facts) = self.facts else { return Waiting::Facts(self.to_look_for(session)) };
+        match self.plan(session, facts).plan {
+            Ok(plan) => Waiting::Plan(Box::new(plan)),
+            Err(problems) => Waiting::Change(problems),
+        }
+    }
+
+    /// What an input does to a session. Nothing is changed by asking.
+    pub fn take(&self, session: &Document, input: Input) -> Result<Step, Refusal> {
+        let phase = session.phase.current;
+        match (input, phase) {
+            (Input::Checked { unfinished }, Phase::SessionCheck) => {
+                Ok(Step::of(leave(phase, gates::session_check(&unfinished))))
+            }
+            (Input::Stack(stack), Phase::StackSelection) => self.choose_stack(*stack),
+            (Input::Answer { question, answer }, Phase::GatherRequirements) => {
+                self.answer(session, &question, &answer)
+            }
+            (Input::Value { key, value }, Phase::GatherRequirements) => {
+                self.value(session, &key, &value)
+            }
+            (Input::Back, _) => self.back(session),
+            (Input::Present { manifests }, Phase::GatherRequirements | Phase::PresentPlan) => {
+                self.present(session, manifests)
+            }
+            (Input::Approve { digest, by, mode }, Phase::PresentPlan) => {
+                approve(session, digest, by, mode)
+            }
+            _ => Err(Refusal::NotNow(phase)),
+        }
+    }
+
+    fn choose_stack(&self, stack: Stack) -> Result<Step, Refusal> {
+        let Stack { profile, manifest_path, catalogs, add, without } = stack;
+        let found = match &profile {
+            Some(id) => Some(self.find_profile(id)?),
+            None => None,
+        };
+        let selected = found.map_or("custom", |profile| profile.id()).to_owned();
+        let letter = found.and_then(Profile::letter).map_or(selected.clone(), str::to_owned);
+        let choice = ProfileChoice {
+            selected: Some(selected.clone()),
+            manifest_path,
+            base_tasks: found.map(|profile| profile.required_tasks.clone()),
+            catalogs,
+            ..Default::default()
+        };
+        let mut events = vec![EventKind::StackSelected {
+            profile: choice,
+            question: "What should be set up?".into(),
+            answer: letter,
+        }];
+        let evidence = match found {
+            Some(_) => format!("profile {selected} and what it can bring have no mistake"),
+            None => "single tools, each without a mistake".to_owned(),
+        };
+        events.extend(leave(Phase::StackSelection, gates::stack_selection(evidence)));
+        events.extend(tools(TOOLS_ADDED, "Which tools beside the stack?", add));
+        events.extend(tools(TOOLS_LEFT_OUT, "Which tools should be left out?", without));
+        Ok(Step::of(events))
+    }
+
+    /// A profile by its id or its letter, in any case.
+    fn find_profile(&self, given: &str) -> Result<&'a Profile, Refusal> {
+        let same = |name: &str| name.eq_ignore_ascii_case(given);
+        let by_id = self.profiles.iter().find(|profile| same(profile.id()));
+        let found = by_id
+            .or_else(|| self.profiles.iter().find(|profile| profile.letter().is_some_and(same)));
+        found.copied().ok_or_else(|| Refusal::NoProfile {
+            given: given.to_owned(),
+            near: nearest(given, self.profiles.iter().map(|profile| profile.id())).map(Into::into),
+        })
+    }
+
+    fn answer(&self, session: &Document, id: &str, given: &str) -> Result<Step, Refusal> {
+        let agenda = self.agenda(session);
+        let mut questions = agenda.iter().filter_map(|asked| match &asked.ask {
+            Ask::Choice(question) => Some(question.as_ref()),
+            Ask::Value(_) => None,
+        });
+        let Some(question) = questions.find(|question| question.id == id) else {
+            let ids = agenda.iter().map(Asked::id);
+            let near = nearest(id, ids).map(str::to_owned);
+            return Err(Refusal::NoQuestion { given: id.to_owned(), near });
+        };
+        let option = check_answer(question, given)?;
+        if option.action == Some(AnswerAction::Explain) {
+            let text = option.explanation.clone().unwrap_or_else(|| option.text.clone());
+            return Ok(Step { events: Vec::new(), effects: vec![Effect::Explain(text)] });
+        }
+        let event = EventKind::AnswerGiven {
+            question_id: question.id.clone(),
+            question: question.question.clone(),
+            answer: option.letter.clone(),
+            value: option.value(),
+        };
+        Ok(Step::of(vec![event]))
+    }
+
+    fn value(&self, session: &Document, key: &str, given: &str) -> Result<Step, Refusal> {
+        let agenda = self.agenda(session);
+        let mut values = agenda.iter().filter_map(|asked| match &asked.ask {
+            Ask::Value(wanted) => Some(wanted),
+            Ask::Choice(_) => None,
+        });
+        let Some(wanted) = values.find(|wanted| wanted.key == key) else {
+            let keys = agenda.iter().map(Asked::id);
+            let near = nearest(key, keys).map(str::to_owned);
+            return Err(Refusal::NoValue { key: key.to_owned(), near });
+        };
+        let bad = |why| Refusal::BadValue { key: key.to_owned(), why };
+        let value = wanted.check(given).map_err(bad)?;
+        if wanted.is_secret() {
+            let effect = Effect::Hold { key: key.to_owned(), value };
+            return Ok(Step { events: Vec::new(), effects: vec![effect] });
+        }
+        let value = Value::String(value);
+        Ok(Step::of(vec![EventKind::UserDataGiven { key: key.to_owned(), value }]))
+    }
+
+    /// Takes back the last answer; where there is none, the phase before is open again.
+    fn back(&self, session: &Document) -> Result<Step, Refusal> {
+        let reopened = |phase| {
+            let reason = "gone back to".into();
+            Ok(Step::of(vec![EventKind::PhaseReopened { phase, reason }]))
+        };
+        match session.phase.current {
+            Phase::PresentPlan => reopened(Phase::GatherRequirements),
+            Phase::GatherRequirements => {
+                let agenda = self.agenda(session);
+                let open = agenda.iter().position(Asked::is_open).unwrap_or(agenda.len());
+                let is_recorded = |asked: &&Asked<'_>| match &asked.ask {
+                    Ask::Choice(question) => session.choices.contains_key(&question.id),
+                    Ask::Value(wanted) => session.user_data.contains_key(&wanted.key),
+                };
+                match agenda[..open].iter().rev().find(is_recorded).map(|asked| &asked.ask) {
+                    Some(Ask::Choice(question)) => {
+                        let question_id = question.id.clone();
+                        Ok(Step::of(vec![EventKind::AnswerWithdrawn { question_id }]))
+                    }
+                    Some(Ask::Value(Wanted { key, .. })) => {
+                        Ok(Step::of(vec![EventKind::UserDataWithdrawn { key: key.clone() }]))
+                    }
+                    None => reopened(Phase::StackSelection),
+                }
+            }
+            Phase::SessionCheck | Phase::StackSelection => Err(Refusal::NothingBefore),
+            phase @ (Phase::Execute | Phase::Completion) => Err(Refusal::NotNow(phase)),
+        }
+    }
+
+    fn present(
+        &self,
+        session: &Document,
+        manifests: IndexMap<String, String>,
+    ) -> Result<Step, Refusal> {
+        let phase = session.phase.current;
+        let (Some(facts), Waiting::Plan(plan)) = (self.facts, self.gathering(session)) else {
+            return Err(Refusal::NotNow(phase));
+        };
+        let mut events = Vec::new();
+        if phase == Phase::GatherRequirements {
+            let asked = self.agenda(session).len();
+            let gates = gates::gather_requirements(asked, &[], &[]);
+            events.push(EventKind::GatesEvaluated { phase, gates });
+            events.push(EventKind::PhaseCompleted {
+                phase,
+                evidence: Map::new(),
+                outputs: outputs(facts),
+                commands_executed: Vec::new(),
+            });
+        }
+        let digest = plan.compute_digest();
+        events.push(presented(&plan, &digest, manifests));
+        let gates = gates::present_plan(None, &digest);
+        events.push(EventKind::GatesEvaluated { phase: Phase::PresentPlan, gates });
+        Ok(Step { events, effects: vec![Effect::KeepPlan(plan)] })
+    }
+}
+
+/// The option that was meant.
+fn check_answer<'q>(
+    question: &'q Question,
+    given: &str,
+) -> Result<&'q crate::model::Answer, Refusal> {
+    question.option(given).ok_or_else(|| Refusal::NotAnAnswer {
+        question: question.id.clone(),
+        given: given.to_owned(),
+        valid: valid_answers(question),
+    })
+}
+
+/// `A (nvm), B (fnm)`.
+pub fn valid_answers(question: &Question) -> String {
+    let answers =
+        question.answers().map(|answer| format!("{} ({})", answer.letter, answer.value()));
+    answers.collect::<Vec<_>>().join(", ")
+}
+
+impl Step {
+    fn of(events: Vec<EventKind>) -> Self {
+        Self { events, effects: Vec::new() }
+    }
+}
+
+/// What was found, for whoever plans again from the record.
+fn outputs(facts: &Presence) -> Map<String, Value> {
+    let found: Map<String, Value> =
+        facts.all().into_iter().map(|(id, found)| (id.to_string(), json!(found))).collect();
+    let mut outputs = Map::from_iter([("found".to_owned(), Value::Object(found))]);
+    if !facts.unanswered.is_empty() {
+        let silent = facts.unanswered.iter().map(|(id, why)| (id.to_string(), json!(why)));
+        outputs.insert("not_found_out".into(), Value::Object(silent.collect()));
+    }
+    outputs
+}
+
+/// What was found when a session's plan was made; none where its record does not say.
+pub fn recorded_facts(session: &Document) -> Option<Presence> {
+    let artifact = session.phase_artifacts.get(&Phase::GatherRequirements)?;
+    let mut facts = Presence::default();
+    for (id, found) in artifact.outputs.get("found")?.as_object()? {
+        facts.add(id.parse().ok()?, serde_json::from_value(found.clone()).ok()?);
+    }
+    Some(facts)
+}
+
+fn approve(
     session: &Document,
-    plan: &Plan,
-    digest: &Digest,
-    user_data: &[(String, String)],
-    approved_by: ApprovedBy,
-) -> Vec<EventKind> {
-    let ahead = Phase::ALL
-        .into_iter()
-        .filter(|phase| *phase >= session.phase.current && *phase < Phase::Execute);
-    ahead.flat_map(|phase| steps(phase, plan, digest, user_data, approved_by)).collect()
-}
-
-fn steps(
-    phase: Phase,
-    plan: &Plan,
-    digest: &Digest,
-    user_data: &[(String, String)],
-    approved_by: ApprovedBy,
-) -> Vec<EventKind> {
-    let mut events = Vec::new();
-    let gates = match phase {
-        Phase::SessionCheck => vec![
-            passed("store_writable", "its lock is held and its first event recorded"),
-            passed("no_other_runner", "the lock of the home's one runner is held"),
-        ],
-        Phase::StackSelection => {
-            let selected = plan.profile.clone().unwrap_or_else(|| "custom".into());
-            events.push(EventKind::StackSelected {
-                profile: ProfileChoice { selected: Some(selected.clone()), ..Default::default() },
-                question: "What should be set up?".into(),
-                answer: selected,
-            });
-            vec![passed("profile_valid", "the plan is complete and without mistakes")]
-        }
-        Phase::GatherRequirements => {
-            events.extend(user_data.iter().map(|(key, value)| EventKind::UserDataGiven {
-                key: key.clone(),
-                value: Value::String(value.clone()),
-            }));
-            vec![
-                passed("questions_answered", "the plan asks none"),
-                passed("conflicts_resolved", "the plan was made without any"),
-            ]
-        }
-        Phase::PresentPlan => {
-            events.push(EventKind::PlanPresented {
-                digest: digest.clone(),
-                categories: categories(plan),
-                tasks: plan
-                    .tasks
-                    .iter()
-                    .map(|task| PlannedTask {
-                        task_id: task.id.clone(),
-                        commands: task.commands.len(),
-                    })
-                    .collect(),
-                manifest_digests: IndexMap::new(),
-            });
-            events.push(EventKind::PlanApproved {
-                digest: digest.clone(),
-                approved_by,
-                execution_mode: ExecutionMode::AllAtOnce,
-            });
-            vec![
-                passed("plan_approved", digest.as_str()),
-                passed("commands_unchanged", "the approved plan is what is executed"),
-            ]
-        }
-        Phase::Execute | Phase::Completion => return events,
+    digest: Digest,
+    by: ApprovedBy,
+    mode: ExecutionMode,
+) -> Result<Step, Refusal> {
+    let Some(found) = session.plan.digest.clone() else {
+        return Err(Refusal::NotNow(session.phase.current));
     };
-    events.push(EventKind::GatesEvaluated { phase, gates });
-    events.push(completed(phase));
-    events
+    if digest != found {
+        return Err(Refusal::OtherDigest { given: digest, found });
+    }
+    let gates = gates::present_plan(Some(&digest), &found);
+    let approved = EventKind::PlanApproved { digest, approved_by: by, execution_mode: mode };
+    let gates = EventKind::GatesEvaluated { phase: Phase::PresentPlan, gates };
+    Ok(Step::of(vec![approved, gates, super::completed(Phase::PresentPlan)]))
 }
 
-/// The phase is over; its gates are its evidence.
-pub fn completed(phase: Phase) -> EventKind {
-    EventKind::PhaseCompleted {
-        phase,
-        evidence: Map::new(),
-        outputs: Map::new(),
-        commands_executed: Vec::new(),
-    }
+fn leave(phase: Phase, gates: Vec<crate::model::GateRecord>) -> Vec<EventKind> {
+    vec![EventKind::GatesEvaluated { phase, gates }, super::completed(phase)]
 }
 
-pub fn passed(gate: &str, evidence: &str) -> GateRecord {
-    GateRecord {
-        gate: gate.into(),
-        level: GateLevel::Must,
-        status: GateStatus::Passed,
-        evidence: Some(evidence.into()),
-        evaluated_at: None,
-        extra: Extra::new(),
-    }
-}
-
-/// In the order in which the plan first names them.
-fn categories(plan: &Plan) -> Vec<Category> {
-    let mut categories = Vec::<Category>::new();
-    for task in &plan.tasks {
-        let name = task.category.as_deref().unwrap_or("other");
-        let item = task.id.to_string();
-        match categories.iter_mut().find(|category| category.name == name) {
-            Some(category) => category.items.push(item),
-            None => categories.push(Category {
-                name: name.into(),
-                items: vec![item],
-                extra: Extra::new(),
-            }),
-        }
-    }
-    categories
+/// Tasks that were named one by one. In the order of their names: who names them in another order
+/// wants the same.
+fn tools(id: &str, question: &str, mut tasks: Vec<TaskId>) -> Option<EventKind> {
+    tasks.sort();
+    tasks.dedup();
+    let names: Vec<_> = tasks.iter().map(TaskId::as_str).collect();
+    (!names.is_empty()).then(|| EventKind::AnswerGiven {
+        question_id: id.to_owned(),
+        question: question.to_owned(),
+        answer: names.join(", "),
+        value: names.join(" "),
+    })
 }

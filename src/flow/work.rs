@@ -38,6 +38,11 @@ pub fn has_begun(task: &TaskRecord) -> bool {
         || task.commands().iter().any(|command| command.command_index.is_some())
 }
 
+/// Whether any command of a session was ever started.
+pub fn anything_begun(session: &Document) -> bool {
+    session.tasks.values().any(|task| has_begun(task))
+}
+
 /// Whether the last thing known of a command is that nobody knows how it ended.
 pub fn is_indeterminate(task: &TaskRecord, index: usize) -> bool {
     task.command(index)

@@ -240,6 +240,9 @@ pub struct Question {
     pub question: String,
     #[serde(default)]
     pub options: Vec<Answer>,
+    /// The letter or the value that counts where nobody answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
 }
 
 /// One of the answers a question offers.
@@ -328,6 +331,21 @@ impl Profile {
 
     pub fn letter(&self) -> Option<&str> {
         self.selection_prompt.as_ref()?.letter.as_deref()
+    }
+}
+
+impl Question {
+    /// The option that is meant: by its letter, or by its value, in any case.
+    pub fn option(&self, given: &str) -> Option<&Answer> {
+        let given = given.trim();
+        let same = |one: &str| one.to_lowercase() == given.to_lowercase();
+        let by_letter = self.options.iter().find(|option| same(&option.letter));
+        by_letter.or_else(|| self.options.iter().find(|option| same(&option.value())))
+    }
+
+    /// The options that answer it, and do not only explain.
+    pub fn answers(&self) -> impl Iterator<Item = &Answer> {
+        self.options.iter().filter(|option| option.action != Some(AnswerAction::Explain))
     }
 }
 

@@ -189,6 +189,9 @@ pub struct ProfileChoice {
     pub manifest_path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_tasks: Option<Vec<TaskId>>,
+    /// The folders whose catalogs were added, the strongest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub catalogs: Vec<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }

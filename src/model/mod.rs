@@ -13,6 +13,7 @@ mod gate;
 mod id;
 mod legacy;
 mod lifecycle;
+mod nearest;
 mod package;
 mod phase;
 mod plan;
@@ -50,12 +51,13 @@ pub use legacy::{Adaptation, LocalTime, is_legacy, modernize};
 pub use lifecycle::{
     Lifecycle, PauseReason, PhaseArtifact, PhaseTiming, Seconds, WorkflowStructure,
 };
+pub use nearest::nearest;
 pub use package::PackageManager;
 pub use phase::{Phase, PhaseEntry, PhaseState};
 pub use plan::{ApprovedBy, Category, ExecutionMode, PlanRecord};
 pub use plan_file::{
-    Detection, Plan, PlanCommand, PlanFormat, PlanTask, UserDatum, Verification, environment_name,
-    is_reserved,
+    Detection, Found, Plan, PlanAction, PlanCommand, PlanFormat, PlanPackages, PlanTask, UserDatum,
+    Verification, environment_name, is_reserved,
 };
 pub use platform::{PLATFORMS, Platform, is_platform_name};
 pub use resume::{ResumeAction, ResumePoint};

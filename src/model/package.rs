@@ -1,10 +1,13 @@
 //! Package managers: what they are called, how they are asked, and who brings them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PlanCommand;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum PackageManager {
     Apt,
@@ -67,10 +70,11 @@ impl PackageManager {
         }
     }
 
-    /// The task that installs the manager itself, where a system does not come with it.
+    /// The task that brings the manager itself, or makes it ready.
     pub fn provider(self) -> Option<&'static str> {
         match self {
-            Self::Apt | Self::Dnf | Self::Pacman => None,
+            Self::Apt => Some("apt-index"),
+            Self::Dnf | Self::Pacman => None,
             Self::Brew | Self::Cask => Some("homebrew"),
             Self::Npm => Some("nodejs"),
             Self::Pipx => Some("pipx"),
@@ -109,6 +113,7 @@ impl PackageManager {
             env: std::collections::BTreeMap::new(),
             working_dir: None,
             locks: vec![self.lock().into()],
+            interactive: false,
         }
     }
 

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Digest, TaskId};
+use super::{Digest, PackageManager, TaskId};
 
 /// Unknown fields are refused: what is not understood cannot be approved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,14 +67,56 @@ pub struct PlanTask {
     /// Directories that come first in PATH, for this task and for those that depend on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
+    /// Shell text that runs first, for this task's probes and for those that depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env_setup: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detection: Option<Detection>,
+    /// The packages its commands install, where they do only that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packages: Option<PlanPackages>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<PlanCommand>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+    /// Lines for the configuration of a shell, by shell.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shell_integration: BTreeMap<String, String>,
+    /// What a person does by hand, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub manual: Vec<String>,
+    /// Secrets that only this task asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
+    /// Whether it changes settings rather than bringing a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub configures: bool,
+    /// Whether it only makes a package manager ready: it is shown apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub upkeep: bool,
+    /// What was there when the plan was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+}
+
+/// Packages of one manager.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanPackages {
+    pub manager: PackageManager,
+    pub names: Vec<String>,
+}
+
+/// What is known of a task that is there already.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// How to tell whether a task is done already: either of the first two says so.
@@ -116,6 +159,9 @@ pub struct PlanCommand {
     /// Named locks: no two commands that share one run at a time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<String>,
+    /// Whether it wants to talk with a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interactive: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -162,29 +208,23 @@ struct ExecutableTask<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     path: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
+    env_setup: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     detection: Option<&'a Detection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packages: Option<&'a PlanPackages>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     commands: Vec<PlanCommand>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<&'a Verification>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    shell_integration: &'a BTreeMap<String, String>,
 }
 
 impl Plan {
     /// What an approval of this plan names.
     pub fn compute_digest(&self) -> Digest {
-        let user_data = self.user_data.iter().map(|(key, given)| {
-            (key.as_str(), ExecutableDatum { value: given.value.as_deref(), secret: given.secret })
-        });
-        let tasks = self.tasks.iter().map(|task| ExecutableTask {
-            id: &task.id,
-            variant: task.variant.as_deref(),
-            depends_on: &task.depends_on,
-            path: &task.path,
-            detection: task.detection.as_ref(),
-            commands: task.commands.iter().map(PlanCommand::without_words).collect(),
-            verification: task.verification.as_ref(),
-        });
-        let executable = Executable { user_data: user_data.collect(), tasks: tasks.collect() };
+        let executable = self.executable();
         let mut sum = Sha256::new();
         sum.update(b"plan-v1\n");
         // String keys and no failing serializers: this cannot fail.
@@ -195,6 +235,84 @@ impl Plan {
     pub fn task(&self, id: &TaskId) -> Option<&PlanTask> {
         self.tasks.iter().find(|task| task.id == *id)
     }
+
+    fn executable(&self) -> Executable<'_> {
+        let user_data = self.user_data.iter().map(|(key, given)| {
+            (key.as_str(), ExecutableDatum { value: given.value.as_deref(), secret: given.secret })
+        });
+        let tasks = self.tasks.iter().map(PlanTask::executable);
+        Executable { user_data: user_data.collect(), tasks: tasks.collect() }
+    }
+
+    /// What of it can execute, as JSON: two plans with one digest say the same here.
+    pub fn executable_json(&self) -> Value {
+        serde_json::to_value(self.executable()).unwrap_or_default()
+    }
+}
+
+impl PlanTask {
+    /// A task that does nothing yet.
+    pub fn new(id: TaskId) -> Self {
+        Self {
+            id,
+            name: None,
+            description: None,
+            category: None,
+            layer: None,
+            variant: None,
+            depends_on: Vec::new(),
+            path: Vec::new(),
+            env_setup: None,
+            detection: None,
+            packages: None,
+            commands: Vec::new(),
+            verification: None,
+            shell_integration: BTreeMap::new(),
+            manual: Vec::new(),
+            secrets: Vec::new(),
+            configures: false,
+            upkeep: false,
+            found: None,
+            notes: None,
+        }
+    }
+
+    fn executable(&self) -> ExecutableTask<'_> {
+        ExecutableTask {
+            id: &self.id,
+            variant: self.variant.as_deref(),
+            depends_on: &self.depends_on,
+            path: &self.path,
+            env_setup: self.env_setup.as_deref(),
+            detection: self.detection.as_ref(),
+            packages: self.packages.as_ref(),
+            commands: self.commands.iter().map(PlanCommand::without_words).collect(),
+            verification: self.verification.as_ref(),
+            shell_integration: &self.shell_integration,
+        }
+    }
+
+    /// What becomes of it, as far as was known when the plan was made.
+    pub fn action(&self) -> PlanAction {
+        if self.found.is_some() {
+            PlanAction::AlreadyInstalled
+        } else if self.commands.is_empty() && !self.manual.is_empty() {
+            PlanAction::Manual
+        } else if self.configures || self.commands.is_empty() {
+            PlanAction::Configure
+        } else {
+            PlanAction::Install
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanAction {
+    Install,
+    Configure,
+    AlreadyInstalled,
+    Manual,
 }
 
 impl PlanCommand {
@@ -249,6 +367,9 @@ mod tests {
             "tasks": [{
                 "id": "git", "name": "Git", "description": "d", "category": "c", "layer": "l",
                 "variant": "apt", "depends_on": ["base"], "path": ["/opt/bin"], "notes": "n",
+                "env_setup": "export A=1", "packages": {"manager": "apt", "names": ["git"]},
+                "shell_integration": {"bash": "alias g=git"}, "manual": ["sign in"], "secrets": ["token"],
+                "configures": true, "upkeep": true, "found": {"version": "1", "path": "/usr/bin/git"},
                 "detection": {
                     "check_command": "command -v git", "installed_indicator": "/usr/bin/git",
                     "version_command": "git --version"
@@ -256,7 +377,7 @@ mod tests {
                 "commands": [{
                     "command": "apt-get install -y git", "name": "Install", "description": "d",
                     "idempotent": true, "requires_sudo": true, "timeout_seconds": 60, "retries": 2,
-                    "env": {"A": "1"}, "working_dir": "/tmp", "locks": ["apt"]
+                    "env": {"A": "1"}, "working_dir": "/tmp", "locks": ["apt"], "interactive": true
                 }],
                 "verification": {
                     "command": "git --version", "expected_pattern": "git", "expected_output": "x"
@@ -291,13 +412,28 @@ mod tests {
 
     #[test]
     fn whatever_can_execute_changes_the_digest_and_words_do_not() {
-        let words = ["prompt", "profile", "name", "description", "category", "layer", "notes"];
+        let words = [
+            "prompt",
+            "profile",
+            "name",
+            "description",
+            "category",
+            "layer",
+            "notes",
+            "manual/0",
+            "secrets/0",
+            "configures",
+            "upkeep",
+            "found/version",
+            "found/path",
+        ];
         let before = digest(plan());
         let mut changes = Vec::new();
         changed(&plan(), "", &mut changes);
         assert!(changes.len() >= 25, "{}", changes.len());
         for (place, value) in changes {
-            if place == "/format" {
+            // There is one format, and managers are known by name.
+            if place == "/format" || place.ends_with("/manager") {
                 continue;
             }
             let mut plan = plan();

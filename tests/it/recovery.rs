@@ -7,8 +7,9 @@ use std::{
 };
 
 use agentic_provision::{
+    catalog::LayerSource,
     disk::Fs,
-    engine::{Clock, ResumeAt, Surroundings, recover_by_hand},
+    engine::{Clock, Layers, ResumeAt, Surroundings, recover_by_hand},
     exec::Environment,
     model::{ApprovedBy, Plan},
     store::{self, Store},
@@ -472,6 +473,7 @@ fn what_was_recovered_meanwhile_is_not_begun_anew_by_hand() {
         clock: Clock::system(),
         pen: pen(),
         environment: Environment::new(std::iter::empty()),
+        layers: Layers { own: vec![LayerSource::Embedded], named: Vec::new() },
     };
     let at = ResumeAt { task_id: "a".parse().unwrap(), command_index: 0 };
     let id = o.id.parse().unwrap();

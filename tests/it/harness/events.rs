@@ -163,6 +163,7 @@ pub fn long_walk() -> Vec<EventKind> {
                 selected: Some("essentials".into()),
                 manifest_path: None,
                 base_tasks: Some(vec![task("jq")]),
+                catalogs: Vec::new(),
                 extra: Extra::new(),
             },
             question: "What will you do?".into(),

@@ -1,0 +1,149 @@
+//! `provision start` and `provision plan`: what was typed, as a walk without a person.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use super::{
+    args::{DataArgs, ModeArg, RunArgs, WalkArgs},
+    catalog,
+    failure::{Failure, Kind},
+    output,
+    run::{given_data, run_with, wishes},
+    settings::Settings,
+};
+use crate::{
+    catalog::{Answers, read_answers},
+    disk::{self, Fs},
+    engine::{self, Request},
+    face,
+    model::ExecutionMode,
+};
+
+pub(super) fn start(
+    settings: &Settings,
+    walk: WalkArgs,
+    run: RunArgs,
+) -> Result<ExitCode, Failure> {
+    let data = DataArgs { data: run.data.data.clone(), data_file: run.data.data_file.clone() };
+    let request = request(walk, &data)?;
+    // What came over standard input has been read.
+    let wishes = wishes(RunArgs { data: DataArgs::default(), ..run })?;
+    let around = settings.surroundings()?;
+    let catalog = catalog::load(settings)?;
+    run_with(settings, around, |around, watcher| {
+        engine::start(around, &catalog, &request, &wishes, watcher)
+    })
+}
+
+pub(super) fn plan(
+    settings: &Settings,
+    walk: WalkArgs,
+    data: &DataArgs,
+    commands: bool,
+    to: Option<&Path>,
+) -> Result<(), Failure> {
+    let request = request(walk, data)?;
+    let around = settings.surroundings()?;
+    let catalog = catalog::load(settings)?;
+    let prepared = engine::plan(&around, &catalog, &request)?;
+    for note in &prepared.notes {
+        output::note(settings, note);
+    }
+    let plan = &prepared.plan;
+    let Some(path) = to else {
+        return if settings.json {
+            output::json_document(&face::plan_json(plan))
+        } else {
+            output::data(&face::plan_text(plan, commands))
+        };
+    };
+    let mut text = serde_json::to_vec_pretty(plan).unwrap_or_default();
+    text.push(b'\n');
+    if path == Path::new("-") {
+        return output::data(&String::from_utf8_lossy(&text));
+    }
+    write(path, &text)?;
+    if settings.json {
+        return output::json_document(&face::plan_json(plan));
+    }
+    if !settings.quiet {
+        output::talk(&face::plan_text(plan, commands));
+        output::talk(&format!(
+            "written to {}; run it with: provision apply '{}' --approve {}\n",
+            face::visible(&path.to_string_lossy()),
+            face::visible(&path.to_string_lossy()),
+            prepared.digest
+        ));
+    }
+    Ok(())
+}
+
+/// The plan is there whole, or what was there before.
+fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
+    let failed = |error: &dyn std::error::Error| {
+        let mut failure = Failure::new(
+            Kind::Usage,
+            format!("the plan cannot be written to `{}`", path.display()),
+        );
+        failure.causes.push(error.to_string());
+        failure.causes.extend(super::failure::causes(error));
+        failure.file = Some(path.into());
+        failure
+    };
+    let path = std::path::absolute(path).map_err(|error| failed(&error))?;
+    disk::save(&Fs::real(), &path, text, None).map_err(|error| failed(&error))
+}
+
+fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {
+    let file = walk.answers.as_deref().map(read_answers_file).transpose()?.unwrap_or_default();
+    if let (Some(typed), Some(in_file)) = (&walk.profile, &file.profile)
+        && typed != in_file
+    {
+        let message =
+            format!("the profile is `{typed}` here and `{in_file}` in the file with answers");
+        let mut failure = Failure::new(Kind::Usage, message);
+        failure.hints.push("leave one of them away".into());
+        return Err(failure);
+    }
+    let typed_mode = walk.mode.map(|mode| match mode {
+        ModeArg::AllAtOnce => ExecutionMode::AllAtOnce,
+        ModeArg::ReviewEachStep => ExecutionMode::ReviewEachStep,
+    });
+    let mode = typed_mode.or(file.mode).unwrap_or(ExecutionMode::AllAtOnce);
+    if mode == ExecutionMode::ReviewEachStep {
+        let message = "`review_each_step` asks before every step, and nobody is asked here";
+        let mut failure = Failure::new(Kind::Usage, message);
+        failure
+            .hints
+            .push("read the plan with `provision plan … --commands`, then approve it".into());
+        return Err(failure);
+    }
+    let mut answers = file.answers;
+    answers.extend(walk.answer);
+    Ok(Request {
+        profile: walk.profile.or(file.profile),
+        answers,
+        options: file.options,
+        user_data: file.user_data,
+        data: given_data(data)?,
+        add: file.add.into_iter().chain(walk.add).collect(),
+        without: file.without.into_iter().chain(walk.without).collect(),
+        mode,
+    })
+}
+
+fn read_answers_file(path: &Path) -> Result<Answers, Failure> {
+    read_answers(&Fs::real(), path).map_err(|mistakes| {
+        let count = face::plural(mistakes.len(), "mistake");
+        let message = format!("the file with answers `{}` has {count}", path.display());
+        let mut failure = Failure::new(Kind::Usage, message);
+        failure.causes = mistakes.iter().map(catalog::placed).collect();
+        let hints = mistakes.iter().filter_map(|mistake| mistake.hint.clone());
+        failure.hints.extend(hints);
+        failure.hints.push("`provision schema answers` says what one looks like".into());
+        failure.file = Some(PathBuf::from(path));
+        failure
+    })
+}

@@ -1,0 +1,491 @@
+//! A walk without a person, gone through in memory up to its plan: nothing is written before it is
+//! certain that it leads there, and everything that keeps it from doing so is told at once.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+
+use super::{
+    RunError,
+    look::look,
+    request::{GivenAt, Request},
+    shelf,
+};
+use crate::{
+    catalog::Catalog,
+    exec::Environment,
+    flow::{
+        Ask, Asked, Effect, Input, Offer, PlanProblem, Presence, Refusal, Rehearsal, Stack, Step,
+        Walk, valid_answers,
+    },
+    model::{
+        Digest, EventKind, OptionKind, Plan, Platform, Profile, SessionCreated, SessionId,
+        Timestamp, environment_name, nearest,
+    },
+};
+
+/// A walk that leads to a plan.
+pub struct Prepared {
+    pub plan: Plan,
+    pub digest: Digest,
+    /// What is to be known besides.
+    pub notes: Vec<String>,
+    /// What happened on the way, apart from the beginning of the session.
+    pub(super) events: Vec<EventKind>,
+    /// In memory, and nowhere else.
+    pub(super) secrets: IndexMap<String, String>,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}
+
+/// Why a walk does not lead to a plan: all of it.
+#[derive(Debug, Default)]
+pub struct Unready {
+    /// What was given and is wrong.
+    pub mistakes: Vec<Mistake>,
+    /// What cannot be planned.
+    pub problems: Vec<PlanProblem>,
+    /// What is wrong with the catalog besides.
+    pub catalog: Vec<String>,
+    /// What nobody answered.
+    pub missing: Vec<Unanswered>,
+}
+
+impl Unready {
+    fn is_empty(&self) -> bool {
+        self.mistakes.is_empty()
+            && self.problems.is_empty()
+            && self.catalog.is_empty()
+            && self.missing.is_empty()
+    }
+
+    /// Whether something is wrong that no answer can mend.
+    pub fn is_hopeless(&self) -> bool {
+        !self.catalog.is_empty() || self.problems.iter().any(|problem| !problem.is_decision())
+    }
+}
+
+#[derive(Debug)]
+pub struct Mistake {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+/// Something that is asked and was not answered.
+#[derive(Debug)]
+pub struct Unanswered {
+    pub id: String,
+    pub question: String,
+    /// What to give, and how.
+    pub how: String,
+}
+
+/// What a walk without a person is gone through with.
+pub(super) struct Preparation<'a> {
+    pub catalog: &'a Catalog,
+    pub catalogs: Vec<String>,
+    pub platform: Platform,
+    pub environment: &'a Environment,
+    pub request: &'a Request,
+    pub created: SessionCreated,
+    pub now: Timestamp,
+    pub unfinished: Vec<SessionId>,
+    /// Whether commands are to be run at once: then secrets are needed, too.
+    pub needs_secrets: bool,
+}
+
+struct Rehearsing<'a> {
+    offer: Offer<'a>,
+    profiles: Vec<&'a Profile>,
+    platform: &'a Platform,
+    request: &'a Request,
+    session: Rehearsal,
+    facts: Option<Presence>,
+    secrets: IndexMap<String, String>,
+    held: HashSet<String>,
+    notes: Vec<String>,
+    unready: Unready,
+}
+
+/// Goes through the walk.
+pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError> {
+    let Preparation { catalog, request, .. } = with;
+    let mut walk = Rehearsing {
+        offer: shelf::offer(catalog),
+        profiles: shelf::profiles(catalog),
+        platform: &with.platform,
+        request,
+        session: Rehearsal::begin(with.created, with.now)?,
+        facts: None,
+        secrets: IndexMap::new(),
+        held: HashSet::new(),
+        notes: Vec::new(),
+        unready: Unready::default(),
+    };
+    walk.step(Input::Checked { unfinished: with.unfinished })?;
+    if !walk.choose_stack(catalog, with.catalogs)? {
+        return Err(RunError::Unready(Box::new(walk.unready)));
+    }
+    walk.answer_all()?;
+    let facts = look(&walk.walk().to_look_for(&walk.session), &walk.offer, with.environment).await;
+    for (id, why) in &facts.unanswered {
+        walk.notes.push(format!(
+            "whether {id} is there could not be found out: {why}; it is taken as not there"
+        ));
+    }
+    walk.facts = Some(facts);
+    walk.answer_all()?;
+    walk.check_what_was_given();
+    walk.find_what_is_missing(with.needs_secrets);
+    let selected = walk.session.profile.selected.clone().unwrap_or_default();
+    let plan = match walk.plan() {
+        Ok(plan) => Some(plan),
+        Err(problems) => {
+            walk.unready.problems = problems;
+            None
+        }
+    };
+    walk.unready.catalog = shelf::mistakes_in_profile(catalog, &selected, &walk.unready.problems);
+    if request.profile.is_none() {
+        walk.unready.catalog.clear();
+    }
+    let is_told = |id: &str| walk.unready.problems.iter().any(|problem| problem.decides(id));
+    walk.unready.missing = std::mem::take(&mut walk.unready.missing)
+        .into_iter()
+        .filter(|missing| !is_told(&missing.id))
+        .collect();
+    let Some(plan) = plan.filter(|_| walk.unready.is_empty()) else {
+        return Err(RunError::Unready(Box::new(walk.unready)));
+    };
+    walk.step(Input::Present { manifests: shelf::manifests(catalog, &plan) })?;
+    let digest = plan.compute_digest();
+    let Rehearsing { session, secrets, notes, .. } = walk;
+    Ok(Prepared { plan, digest, notes, events: session.into_events(), secrets })
+}
+
+impl<'a> Rehearsing<'a> {
+    fn walk(&self) -> Walk<'_> {
+        Walk {
+            offer: &self.offer,
+            profiles: &self.profiles,
+            platform: self.platform,
+            facts: self.facts.as_ref(),
+            held: &self.held,
+        }
+    }
+
+    fn plan(&self) -> Result<Plan, Vec<PlanProblem>> {
+        let nothing = Presence::default();
+        let facts = self.facts.as_ref().unwrap_or(&nothing);
+        self.walk().plan(&self.session, facts).plan
+    }
+
+    /// Takes a step that cannot be refused, unless something is wrong with the walk itself.
+    fn step(&mut self, input: Input) -> Result<(), RunError> {
+        let step = self.walk().take(&self.session, input);
+        let step = step.map_err(|refusal| {
+            RunError::Unready(Box::new(Unready {
+                mistakes: vec![mistake_of(&refusal)],
+                ..Unready::default()
+            }))
+        })?;
+        self.carry_out(step)
+    }
+
+    fn carry_out(&mut self, step: Step) -> Result<(), RunError> {
+        for effect in step.effects {
+            if let Effect::Hold { key, value } = effect {
+                self.held.insert(key.clone());
+                self.secrets.insert(key, value);
+            }
+        }
+        Ok(self.session.record(step.events)?)
+    }
+
+    /// Whether the stack could be chosen.
+    fn choose_stack(&mut self, catalog: &Catalog, catalogs: Vec<String>) -> Result<bool, RunError> {
+        let request = self.request;
+        if request.profile.is_none() && request.add.is_empty() {
+            let names: Vec<_> = catalog.profiles().map(|listed| listed.item.id()).collect();
+            self.unready.missing.push(Unanswered {
+                id: "profile".into(),
+                question: "What should be set up?".into(),
+                how: format!("name a profile ({}), or single tools with --add", names.join(", ")),
+            });
+            return Ok(false);
+        }
+        let profile = request.profile.as_deref();
+        let listed = profile.and_then(|id| catalog.all_profiles().find(|p| p.item.id() == id));
+        if let Some(listed) = listed
+            && !self.platform.is_among(&listed.item.platforms)
+        {
+            let platforms = listed.item.platforms.join(", ");
+            let message = format!("profile `{}` is for {platforms} only", listed.item.id());
+            self.unready.mistakes.push(Mistake { message, hint: None });
+            return Ok(false);
+        }
+        let stack = Stack {
+            profile: request.profile.clone(),
+            manifest_path: listed.map(|listed| listed.source.name.clone()),
+            catalogs,
+            add: request.add.clone(),
+            without: request.without.clone(),
+        };
+        match self.walk().take(&self.session, Input::Stack(Box::new(stack))) {
+            Ok(step) => {
+                self.carry_out(step)?;
+                Ok(true)
+            }
+            Err(refusal) => {
+                let mut mistake = mistake_of(&refusal);
+                let names: Vec<_> = self.profiles.iter().map(|profile| profile.id()).collect();
+                mistake.hint.get_or_insert(format!("there are: {}", names.join(", ")));
+                self.unready.mistakes.push(mistake);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Gives every answer that there is, until nothing more is asked that could be answered.
+    fn answer_all(&mut self) -> Result<(), RunError> {
+        let mut tried = HashSet::new();
+        loop {
+            let walk = self.walk();
+            let agenda = walk.agenda(&self.session);
+            let unanswered = agenda.iter().filter(|asked| asked.answer.is_none());
+            let mut answered = unanswered
+                .filter(|asked| !tried.contains(asked.id()))
+                .filter_map(|asked| Some((asked, self.request.answer_to(asked)?)));
+            let Some((asked, (given, at))) = answered.next() else { return Ok(()) };
+            tried.insert(asked.id().to_owned());
+            match answered_step(&walk, &self.session, asked, &given, at) {
+                Ok(step) => self.carry_out(step)?,
+                // The one who reads it knows where it was written.
+                Err(mistake) => self.unready.mistakes.push(mistake),
+            }
+        }
+    }
+
+    /// Looks at what was given and not used: a name that is not known was meant for another.
+    fn check_what_was_given(&mut self) {
+        let mut mistakes = Vec::new();
+        let mut notes = Vec::new();
+        let walk = self.walk();
+        let agenda = walk.agenda(&self.session);
+        let profile =
+            self.profiles.iter().find(|p| Some(p.id()) == self.session.profile.selected.as_deref());
+        let questions = profile.map(|profile| profile.question_flow.as_slice()).unwrap_or_default();
+        for (id, answer) in &self.request.answers {
+            if agenda.iter().any(|asked| asked.id() == id) || self.session.choices.contains_key(id)
+            {
+                continue;
+            }
+            match questions.iter().find(|question| question.id == *id) {
+                Some(question) if question.option(answer).is_none() => {
+                    let (question, given) = (question.id.clone(), answer.clone());
+                    let valid = questions.iter().find(|q| q.id == *id).map(valid_answers);
+                    let valid = valid.unwrap_or_default();
+                    mistakes.push(mistake_of(&Refusal::NotAnAnswer { question, given, valid }));
+                }
+                Some(_) => notes.push(format!("`{id}` is not asked: its answer is not used")),
+                None if id.starts_with("conflict.") || id.starts_with("also.") => {
+                    notes.push(format!("there is nothing to decide about `{id}`"));
+                }
+                None => {
+                    let known = questions.iter().map(|question| question.id.as_str());
+                    let known: Vec<_> = known.chain(agenda.iter().map(Asked::id)).collect();
+                    let near = nearest(id, known.iter().copied()).map(str::to_owned);
+                    let mut mistake = mistake_of(&Refusal::NoQuestion { given: id.clone(), near });
+                    if mistake.hint.is_none() && !known.is_empty() {
+                        mistake.hint = Some(format!("there are: {}", known.join(", ")));
+                    }
+                    mistakes.push(mistake);
+                }
+            }
+        }
+        let tasks = walk.to_look_for(&self.session);
+        let known = Known::of(profile.copied(), &tasks, &agenda);
+        for key in self.request.named_data() {
+            if !known.keys.contains(key) {
+                let near = nearest(key, known.keys.iter().map(String::as_str));
+                let refusal = Refusal::NoValue { key: key.into(), near: near.map(Into::into) };
+                mistakes.push(mistake_of(&refusal));
+            }
+        }
+        let in_sight = self.request.data.command_line.keys().chain(self.request.user_data.keys());
+        let of_options = self.request.options.values().flat_map(IndexMap::keys);
+        let seen: HashSet<&String> = in_sight.chain(of_options).collect();
+        let told: Vec<String> = self.unready.mistakes.iter().map(|m| m.message.clone()).collect();
+        for key in seen.into_iter().filter(|key| known.secrets.contains(*key)) {
+            let mistake = secret_in_sight(key);
+            if !told.contains(&mistake.message) {
+                mistakes.push(mistake);
+            }
+        }
+        for (task, options) in &self.request.options {
+            let Some(offered) = self.offer.get(task.as_str()) else {
+                let near = nearest(task.as_str(), self.offer.ids());
+                mistakes.push(unknown("task", task.as_str(), near));
+                continue;
+            };
+            let names = || offered.task.options.iter().map(|option| option.id.as_str());
+            for option in options.keys().filter(|option| !names().any(|name| name == *option)) {
+                let message = format!("task `{task}` has no option `{option}`");
+                let near = nearest(option, names()).map(|near| format!("did you mean `{near}`?"));
+                mistakes.push(Mistake { message, hint: near });
+            }
+        }
+        for task in &self.request.without {
+            if self.offer.get(task.as_str()).is_none() {
+                let near = nearest(task.as_str(), self.offer.ids());
+                mistakes.push(unknown("task", task.as_str(), near));
+            } else if !tasks.iter().any(|planned| planned.id == *task) {
+                notes.push(format!("{task} is not planned anyway"));
+            }
+        }
+        mistakes.sort_by(|a, b| a.message.cmp(&b.message));
+        self.unready.mistakes.extend(mistakes);
+        self.notes.extend(notes);
+    }
+
+    fn find_what_is_missing(&mut self, needs_secrets: bool) {
+        let walk = self.walk();
+        let agenda = walk.agenda(&self.session);
+        let open = agenda.iter().filter(|asked| asked.is_open());
+        let needed = open.filter(|asked| match &asked.ask {
+            Ask::Value(wanted) => needs_secrets || !wanted.is_secret(),
+            Ask::Choice(_) => true,
+        });
+        // What was answered wrongly is told of as that.
+        let wrong = |id: &str| {
+            let name = format!("`{id}`");
+            self.unready.mistakes.iter().any(|mistake| mistake.message.contains(&name))
+        };
+        let missing = needed.filter(|asked| !wrong(asked.id())).map(unanswered).collect();
+        self.unready.missing = missing;
+    }
+}
+
+/// What can be named, and which of it is secret.
+#[derive(Default)]
+struct Known {
+    keys: HashSet<String>,
+    secrets: HashSet<String>,
+}
+
+impl Known {
+    fn of(profile: Option<&Profile>, tasks: &[&crate::model::Task], agenda: &[Asked<'_>]) -> Self {
+        let mut known = Self::default();
+        if let Some(profile) = profile {
+            for (key, request) in &profile.user_data {
+                known.keys.insert(key.clone());
+                if request.secret {
+                    known.secrets.insert(key.clone());
+                }
+            }
+            let options = profile.question_flow.iter().flat_map(|question| &question.options);
+            known.keys.extend(options.flat_map(|option| option.user_data_required.clone()));
+        }
+        for task in tasks {
+            for option in &task.options {
+                known.keys.extend([option.id.clone(), format!("{}.{}", task.id, option.id)]);
+                if option.kind == OptionKind::Secret {
+                    known.secrets.insert(option.id.clone());
+                }
+            }
+        }
+        for asked in agenda {
+            if let Ask::Value(wanted) = &asked.ask {
+                known.keys.extend([wanted.key.clone(), wanted.name.clone()]);
+            }
+        }
+        known
+    }
+}
+
+/// What an answer comes to; otherwise what is wrong with it.
+fn answered_step(
+    walk: &Walk<'_>,
+    session: &Rehearsal,
+    asked: &Asked<'_>,
+    given: &str,
+    at: GivenAt,
+) -> Result<Step, Mistake> {
+    let input = match &asked.ask {
+        Ask::Value(wanted) if wanted.is_secret() && at.is_in_sight() => {
+            return Err(secret_in_sight(&wanted.name));
+        }
+        Ask::Value(wanted) => Input::Value { key: wanted.key.clone(), value: given.to_owned() },
+        Ask::Choice(question) => {
+            Input::Answer { question: question.id.clone(), answer: given.to_owned() }
+        }
+    };
+    let step = walk.take(session, input).map_err(|refusal| mistake_of(&refusal))?;
+    if let (Some(Effect::Explain(_)), Ask::Choice(question)) = (step.effects.first(), &asked.ask) {
+        return Err(mistake_of(&Refusal::NotAnAnswer {
+            question: question.id.clone(),
+            given: given.to_owned(),
+            valid: valid_answers(question),
+        }));
+    }
+    Ok(step)
+}
+
+fn secret_in_sight(key: &str) -> Mistake {
+    let name = environment_name(key);
+    Mistake {
+        message: format!(
+            "`{key}` is a secret, and neither a command line nor a file with answers is a place for one"
+        ),
+        hint: Some(format!(
+            "give it with --data-file FILE (`-` is standard input) or PROVISION_DATA_{name}"
+        )),
+    }
+}
+
+fn unknown(what: &str, given: &str, near: Option<&str>) -> Mistake {
+    Mistake {
+        message: format!("there is no {what} `{given}`"),
+        hint: near.map(|near| format!("did you mean `{near}`?")),
+    }
+}
+
+fn mistake_of(refusal: &Refusal) -> Mistake {
+    let hint = match refusal {
+        Refusal::NoProfile { near, .. }
+        | Refusal::NoQuestion { near, .. }
+        | Refusal::NoValue { near, .. } => {
+            near.as_ref().map(|near| format!("did you mean `{near}`?"))
+        }
+        _ => None,
+    };
+    Mistake { message: refusal.to_string(), hint }
+}
+
+fn unanswered(asked: &Asked<'_>) -> Unanswered {
+    let id = asked.id().to_owned();
+    match &asked.ask {
+        Ask::Choice(question) => Unanswered {
+            question: question.question.clone(),
+            how: format!("--answer {id}=LETTER: {}", valid_answers(question)),
+            id,
+        },
+        Ask::Value(wanted) if wanted.is_secret() => Unanswered {
+            question: wanted.prompt.clone(),
+            how: format!("--data-file FILE or PROVISION_DATA_{}", environment_name(&wanted.name)),
+            id,
+        },
+        Ask::Value(wanted) => {
+            let choices = match wanted.choices.as_slice() {
+                [] => String::new(),
+                choices => format!(": {}", choices.join(", ")),
+            };
+            let how = format!("--data {}=VALUE{choices}", wanted.name);
+            Unanswered { question: wanted.prompt.clone(), how, id }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The gates between phases: what must hold before a phase is left, and what should. Each
+//! evaluation says what it went by.
+
+use crate::model::{
+    Digest, Document, EventKind, Extra, GateLevel, GateRecord, GateStatus, Phase, SessionId,
+    Severity, TaskStatus,
+};
+
+pub const STORE_WRITABLE: &str = "store_writable";
+pub const NO_OTHER_RUNNER: &str = "no_other_runner";
+pub const EARLIER_SESSIONS: &str = "earlier_sessions_dealt_with";
+pub const PROFILE_VALID: &str = "profile_valid";
+pub const QUESTIONS_ANSWERED: &str = "questions_answered";
+pub const CONFLICTS_RESOLVED: &str = "conflicts_resolved";
+pub const PLAN_APPROVED: &str = "plan_approved";
+pub const COMMANDS_UNCHANGED: &str = "commands_unchanged";
+pub const TASKS_SETTLED: &str = "tasks_settled";
+pub const VERIFICATIONS_PASSED: &str = "verifications_passed";
+pub const SUMMARY_SHOWN: &str = "summary_shown";
+
+/// Gates that nobody can force: going past them would run what was not approved, or call done what
+/// is not.
+const UNFORCEABLE: [&str; 3] = [PLAN_APPROVED, COMMANDS_UNCHANGED, TASKS_SETTLED];
+
+fn gate(name: &str, level: GateLevel, status: GateStatus, evidence: String) -> GateRecord {
+    GateRecord {
+        gate: name.into(),
+        level,
+        status,
+        evidence: Some(evidence),
+        evaluated_at: None,
+        extra: Extra::new(),
+    }
+}
+
+/// A gate that must hold, and does or does not.
+fn must(name: &str, holds: bool, evidence: impl Into<String>) -> GateRecord {
+    let status = if holds { GateStatus::Passed } else { GateStatus::Failed };
+    gate(name, GateLevel::Must, status, evidence.into())
+}
+
+/// A gate that should hold.
+fn should(name: &str, holds: bool, evidence: impl Into<String>) -> GateRecord {
+    GateRecord { level: GateLevel::Should, ..must(name, holds, evidence) }
+}
+
+/// Whoever evaluates this holds the lock of the home's runner, and has written to the store.
+pub fn session_check(unfinished: &[SessionId]) -> Vec<GateRecord> {
+    let names: Vec<_> = unfinished.iter().map(SessionId::as_str).collect();
+    let evidence = match names.len() {
+        0 => "there are none".into(),
+        _ => format!("unfinished: {}", names.join(", ")),
+    };
+    vec![
+        must(STORE_WRITABLE, true, "its lock is held and its first event recorded"),
+        must(NO_OTHER_RUNNER, true, "the lock of the home's one runner is held"),
+        should(EARLIER_SESSIONS, unfinished.is_empty(), evidence),
+    ]
+}
+
+pub fn stack_selection(evidence: impl Into<String>) -> Vec<GateRecord> {
+    vec![must(PROFILE_VALID, true, evidence)]
+}
+
+/// `open` are things that are asked and not answered, `conflicts` those that nobody has decided.
+pub fn gather_requirements(asked: usize, open: &[String], conflicts: &[String]) -> Vec<GateRecord> {
+    let answered = match open {
+        [] if asked == 0 => "nothing is asked".into(),
+        [] => format!("all {asked} are answered"),
+        open => format!("not answered: {}", open.join(", ")),
+    };
+    let resolved = match conflicts {
+        [] => "there is none that is not decided".into(),
+        conflicts => conflicts.join("; "),
+    };
+    vec![
+        must(QUESTIONS_ANSWERED, open.is_empty(), answered),
+        must(CONFLICTS_RESOLVED, conflicts.is_empty(), resolved),
+    ]
+}
+
+/// `approved` is the digest that was approved, if one was; `found` that of the plan as it is.
+pub fn present_plan(approved: Option<&Digest>, found: &Digest) -> Vec<GateRecord> {
+    let approval = match approved {
+        Some(approved) => must(PLAN_APPROVED, true, approved.as_str()),
+        None => gate(
+            PLAN_APPROVED,
+            GateLevel::Must,
+            GateStatus::Pending,
+            format!("the plan {found} waits for approval"),
+        ),
+    };
+    let unchanged = approved.is_none_or(|approved| approved == found);
+    let evidence = if unchanged {
+        "the plan that is kept is the one that is executed".to_owned()
+    } else {
+        format!("the plan is now {found}")
+    };
+    vec![approval, must(COMMANDS_UNCHANGED, unchanged, evidence)]
+}
+
+pub fn execute(session: &Document) -> Vec<GateRecord> {
+    let tasks = session.tasks.values();
+    let open: Vec<_> = tasks
+        .filter(|task| !matches!(task.status, TaskStatus::Completed | TaskStatus::Skipped))
+        .map(|task| task.task_id.as_str())
+        .collect();
+    let settled = match open.len() {
+        0 => format!("all {} are completed or skipped", session.tasks.len()),
+        _ => format!("not yet: {}", open.join(", ")),
+    };
+    let deferred = session.deferred_verifications.iter().filter(|deferred| !deferred.resolved);
+    let overridden = |id: &str| session.user_overrides.iter().any(|o| o.task_id.as_str() == id);
+    let waiting: Vec<_> =
+        deferred.map(|d| d.task_id.as_str()).filter(|id| !overridden(id)).collect();
+    let verified = match waiting.len() {
+        0 => "none failed, and none is deferred".to_owned(),
+        _ => format!("deferred: {}", waiting.join(", ")),
+    };
+    vec![
+        must(TASKS_SETTLED, open.is_empty(), settled),
+        should(VERIFICATIONS_PASSED, waiting.is_empty(), verified),
+    ]
+}
+
+pub fn completion() -> Vec<GateRecord> {
+    vec![should(SUMMARY_SHOWN, true, "it is part of the record, and the last thing a run says")]
+}
+
+/// What keeps a session from leaving the phase it is in, the blocking ones first.
+pub fn standing_in_the_way(session: &Document) -> Vec<&GateRecord> {
+    let gates = session.gates.get(&session.phase.current).map(Vec::as_slice).unwrap_or_default();
+    let open = |gate: &&GateRecord| matches!(gate.status, GateStatus::Failed | GateStatus::Pending);
+    let (must, should): (Vec<_>, Vec<_>) =
+        gates.iter().filter(open).partition(|gate| gate.level == GateLevel::Must);
+    must.into_iter().chain(should).collect()
+}
+
+/// Why a session cannot be forced on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotForced {
+    #[error("nothing stands in the way of session {0}")]
+    NothingInTheWay(SessionId),
+    #[error("gate `{gate}` of phase {phase} cannot be forced: {evidence}")]
+    Unforceable { gate: String, phase: Phase, evidence: String },
+}
+
+/// The events by which a person goes past the gates of the phase a session is in.
+pub fn force(session: &Document, reason: &str) -> Result<Vec<EventKind>, NotForced> {
+    let phase = session.phase.current;
+    let in_the_way = standing_in_the_way(session);
+    if in_the_way.is_empty() {
+        return Err(NotForced::NothingInTheWay(session.meta.id.clone()));
+    }
+    if let Some(gate) = in_the_way.iter().find(|gate| UNFORCEABLE.contains(&gate.gate.as_str())) {
+        return Err(NotForced::Unforceable {
+            gate: gate.gate.clone(),
+            phase,
+            evidence: gate.evidence.clone().unwrap_or_default(),
+        });
+    }
+    let mut events = Vec::new();
+    let mut gates = session.gates.get(&phase).cloned().unwrap_or_default();
+    for gate in
+        gates.iter_mut().filter(|gate| in_the_way.iter().any(|other| other.gate == gate.gate))
+    {
+        gate.status = GateStatus::Forced;
+        gate.evaluated_at = None;
+        let evidence = gate.evidence.as_deref().unwrap_or("it does not hold");
+        events.push(EventKind::ViolationRecorded {
+            phase,
+            requirement: format!("{}: {evidence}", gate.gate),
+            severity: match gate.level {
+                GateLevel::Must => Severity::Critical,
+                GateLevel::Should => Severity::Warning,
+            },
+            recovery: Some(reason.to_owned()),
+        });
+    }
+    events.push(EventKind::GatesEvaluated { phase, gates });
+    Ok(events)
+}

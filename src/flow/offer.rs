@@ -1,0 +1,77 @@
+//! What can be planned: the tasks of a catalog, and what was found of them on this machine.
+
+use std::collections::HashMap;
+
+use crate::model::{Found, Task, TaskId};
+
+/// A task that can be planned, and where it came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered<'a> {
+    pub task: &'a Task,
+    pub layer: &'a str,
+}
+
+/// Every task that can be planned, and why some cannot.
+#[derive(Clone, Debug, Default)]
+pub struct Offer<'a> {
+    tasks: HashMap<&'a str, Offered<'a>>,
+    /// What is wrong with a task, other than what planning finds by itself.
+    mistakes: HashMap<&'a str, String>,
+}
+
+impl<'a> Offer<'a> {
+    pub fn new(tasks: impl IntoIterator<Item = Offered<'a>>) -> Self {
+        let tasks = tasks.into_iter().map(|offered| (offered.task.id.as_str(), offered));
+        Self { tasks: tasks.collect(), mistakes: HashMap::new() }
+    }
+
+    /// Says what is wrong with a task: it is not planned.
+    pub fn withhold(&mut self, id: &'a str, mistake: String) {
+        self.mistakes.entry(id).or_insert(mistake);
+    }
+
+    pub fn get(&self, id: &str) -> Option<Offered<'a>> {
+        self.tasks.get(id).copied()
+    }
+
+    pub fn mistake(&self, id: &str) -> Option<&str> {
+        self.mistakes.get(id).map(String::as_str)
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = &'a str> {
+        self.tasks.keys().copied()
+    }
+
+    pub fn tasks(&self) -> impl Iterator<Item = &'a Task> {
+        self.tasks.values().map(|offered| offered.task)
+    }
+}
+
+/// What detection found. A task that nobody looked for is not there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Presence {
+    found: HashMap<TaskId, Found>,
+    /// Looked for in vain, because nobody answered: the task, and what is known of why.
+    pub unanswered: Vec<(TaskId, String)>,
+}
+
+impl Presence {
+    pub fn add(&mut self, id: TaskId, found: Found) {
+        self.found.insert(id, found);
+    }
+
+    pub fn found(&self, id: &TaskId) -> Option<&Found> {
+        self.found.get(id)
+    }
+
+    pub fn is_there(&self, id: &TaskId) -> bool {
+        self.found.contains_key(id)
+    }
+
+    /// By id.
+    pub fn all(&self) -> Vec<(&TaskId, &Found)> {
+        let mut all: Vec<_> = self.found.iter().collect();
+        all.sort_by_key(|(id, _)| *id);
+        all
+    }
+}

@@ -1,0 +1,207 @@
+//! The plan: from what was asked for, the catalog and what is there, the exact commands in their
+//! order. Pure: the same asked of the same gives the same.
+
+use std::collections::{BTreeMap, HashSet};
+
+use indexmap::IndexMap;
+
+use super::{
+    Recipe, RecipeSource, Requirements,
+    order::{Edges, ordered},
+    problem::PlanProblem,
+    selection::{Chosen, Ground, Selection, select},
+};
+use crate::model::{
+    Detection, OptionKind, Plan, PlanFormat, PlanPackages, PlanTask, Task, TaskId, TaskOption,
+    UserDatum, environment_name,
+};
+
+/// What planning came to.
+#[derive(Clone, Debug)]
+pub struct Planned<'a> {
+    pub selection: Selection<'a>,
+    /// The plan, or every reason why there is none.
+    pub plan: Result<Plan, Vec<PlanProblem>>,
+}
+
+/// Plans what was asked for. Values that are missing do not keep a plan from being made: the walk
+/// asks for them.
+pub fn plan<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Planned<'a> {
+    let selection = select(wanted, ground);
+    let mut problems = selection.problems.clone();
+    let order = order(&selection);
+    if let Err(circles) = &order {
+        for circle in circles {
+            let chain = circle.first().map(|id| selection.chain(id, wanted)).unwrap_or_default();
+            problems.push(PlanProblem::Circle { circle: circle.clone(), chain });
+        }
+    }
+    problems.extend(selection.undecided(wanted));
+    let plan = match order {
+        Ok(order) if problems.is_empty() => {
+            let mut plan = Plan {
+                format: PlanFormat::V1,
+                digest: None,
+                profile: wanted.profile.map(|profile| profile.id().to_owned()),
+                user_data: user_data(wanted, &selection),
+                tasks: Vec::new(),
+            };
+            let covered: HashSet<String> = plan.user_data.keys().cloned().collect();
+            plan.tasks = order
+                .iter()
+                .filter_map(|id| selection.tasks.get(id))
+                .map(|chosen| planned(chosen, wanted, ground, &covered))
+                .collect();
+            plan.digest = Some(plan.compute_digest());
+            Ok(plan)
+        }
+        _ => Err(problems),
+    };
+    Planned { selection, plan }
+}
+
+fn order(selection: &Selection<'_>) -> Result<Vec<TaskId>, Vec<Vec<TaskId>>> {
+    let mut edges = Edges { after: selection.after(), ..Edges::default() };
+    for (id, chosen) in &selection.tasks {
+        let known = |need: &TaskId| selection.tasks.get_key_value(need).map(|(need, _)| need);
+        edges.needs.insert(id, chosen.needs().into_iter().filter_map(known).collect());
+    }
+    let tasks: Vec<_> = selection.tasks.keys().collect();
+    Ok(ordered(&tasks, &edges)?.into_iter().cloned().collect())
+}
+
+/// What the session's commands are told, all of them alike: what chosen answers require, and the
+/// secrets of tasks. By key, so that it does not matter who asked first.
+fn user_data(wanted: &Requirements<'_>, selection: &Selection<'_>) -> IndexMap<String, UserDatum> {
+    let mut data: BTreeMap<String, UserDatum> = BTreeMap::new();
+    for key in required_data(wanted) {
+        let request = wanted.profile.and_then(|profile| profile.user_data.get(key));
+        let secret = request.is_some_and(|request| request.secret);
+        data.insert(
+            key.to_owned(),
+            UserDatum {
+                value: wanted.datum(key).filter(|_| !secret).map(str::to_owned),
+                secret,
+                prompt: request.and_then(|request| request.prompt.clone()),
+            },
+        );
+    }
+    for chosen in selection.tasks.values() {
+        for option in secrets(chosen.offered.task) {
+            data.entry(option.id.clone()).or_insert_with(|| UserDatum {
+                value: None,
+                secret: true,
+                prompt: Some(option.prompt.clone()),
+            });
+        }
+    }
+    data.into_iter().collect()
+}
+
+/// The data that chosen answers require, each once.
+pub fn required_data<'a>(wanted: &Requirements<'a>) -> Vec<&'a str> {
+    let mut keys: Vec<&str> = Vec::new();
+    for question in wanted.questions() {
+        let Some(answer) = wanted.answer(question) else { continue };
+        for key in &answer.user_data_required {
+            if !keys.contains(&key.as_str()) {
+                keys.push(key);
+            }
+        }
+    }
+    keys
+}
+
+fn planned<'a>(
+    chosen: &Chosen<'a>,
+    wanted: &Requirements<'a>,
+    ground: Ground<'a>,
+    covered: &HashSet<String>,
+) -> PlanTask {
+    let task = chosen.offered.task;
+    let recipe = chosen.recipe.clone();
+    let recipe = recipe.unwrap_or(Recipe {
+        source: RecipeSource::Nothing,
+        commands: Vec::new(),
+        manual: Vec::new(),
+    });
+    let values = option_values(task, wanted, covered);
+    let mut commands = recipe.commands;
+    for command in &mut commands {
+        for (name, value) in &values {
+            // What a step says for itself counts more than what was chosen for the task.
+            command.env.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    PlanTask {
+        name: some(&task.name),
+        description: some(&task.description),
+        category: some(&task.category),
+        layer: some(chosen.offered.layer),
+        variant: match &recipe.source {
+            RecipeSource::Variant { key, .. } => Some(key.clone()),
+            RecipeSource::Packages(manager) => Some(manager.name().to_owned()),
+            RecipeSource::Steps | RecipeSource::Nothing => None,
+        },
+        depends_on: chosen.needs().into_iter().cloned().collect(),
+        path: task.path.clone(),
+        env_setup: task.env_setup.clone(),
+        detection: Some(task.detection.clone()).filter(|found| *found != Detection::default()),
+        packages: match recipe.source {
+            RecipeSource::Packages(manager) => Some(PlanPackages {
+                manager,
+                names: task.packages.get(&manager).cloned().unwrap_or_default(),
+            }),
+            _ => None,
+        },
+        commands,
+        verification: task.verification.clone(),
+        shell_integration: task
+            .shell_integration
+            .texts()
+            .map(|(shell, text)| (shell.to_owned(), text.to_owned()))
+            .collect(),
+        manual: recipe.manual,
+        secrets: secrets(task).map(|option| option.id.clone()).collect(),
+        configures: task.tags.iter().any(|tag| tag == "configuration"),
+        upkeep: task.tags.iter().any(|tag| tag == "package-index"),
+        found: ground.facts.found(&task.id).cloned(),
+        notes: notes(task),
+        ..PlanTask::new(task.id.clone())
+    }
+}
+
+/// What was chosen for a task's options, as its commands find it. What is told to all commands
+/// is not told again.
+fn option_values(
+    task: &Task,
+    wanted: &Requirements<'_>,
+    covered: &HashSet<String>,
+) -> BTreeMap<String, String> {
+    let own = |option: &&TaskOption| {
+        !covered.contains(&option.id) || wanted.datum(&super::option_key(task, option)).is_some()
+    };
+    let options = task.options.iter().filter(|option| option.kind != OptionKind::Secret);
+    options
+        .filter(own)
+        .filter_map(|option| {
+            let value = wanted.option(task, option)?;
+            Some((environment_name(&option.id), value.to_owned()))
+        })
+        .collect()
+}
+
+fn secrets(task: &Task) -> impl Iterator<Item = &TaskOption> {
+    task.options.iter().filter(|option| option.kind == OptionKind::Secret)
+}
+
+/// What there is to know once it is done.
+fn notes(task: &Task) -> Option<String> {
+    let after = task.post_install.iter().flat_map(|p| [&p.message, &p.notes, &p.note]).flatten();
+    let all: Vec<&str> = task.notes.iter().chain(after).map(|note| note.trim()).collect();
+    some(&all.join("\n"))
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,79 @@
+//! Why something cannot be planned, with the way that led there.
+
+use std::fmt;
+
+use super::NoRecipe;
+use crate::model::TaskId;
+
+/// The way from what a person asked for to a task: `essentials → shell: A → zsh`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chain(pub Vec<String>);
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(" → "))
+    }
+}
+
+/// One reason why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanProblem {
+    #[error("there is no task `{id}` ({chain})")]
+    UnknownTask { id: TaskId, chain: Chain, near: Option<String> },
+    #[error("task `{id}` has a mistake: {mistake} ({chain})")]
+    Mistaken { id: TaskId, mistake: String, chain: Chain },
+    #[error("{} wait for each other: {} ({chain})", names(.circle), around(.circle))]
+    Circle { circle: Vec<TaskId>, chain: Chain },
+    #[error("task `{id}` cannot be installed here: {why} ({chain})")]
+    NoRecipe { id: TaskId, why: NoRecipe, chain: Chain },
+    #[error("task `{id}` needs one of {}, and none of them can be had here ({chain})", names(.of))]
+    NoneOf { id: TaskId, of: Vec<TaskId>, chain: Chain },
+    #[error("task `{id}` cannot be left out: {by} ({chain})")]
+    Needed { id: TaskId, by: String, chain: Chain },
+    #[error("tasks `{one}` ({one_chain}) and `{other}` ({other_chain}) get in each other's way")]
+    Conflict { id: String, one: TaskId, one_chain: Chain, other: TaskId, other_chain: Chain },
+    #[error("task `{one}` ({chain}) gets in the way of `{there}`, which is installed already")]
+    InstalledConflict { id: String, one: TaskId, chain: Chain, there: TaskId },
+}
+
+impl PlanProblem {
+    /// Whether a person can decide it, or something is wrong with the catalog or the machine.
+    pub fn is_decision(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::InstalledConflict { .. })
+    }
+
+    /// Whether it is the decision of this name that nobody has made.
+    pub fn decides(&self, decision: &str) -> bool {
+        match self {
+            Self::Conflict { id, .. } | Self::InstalledConflict { id, .. } => id == decision,
+            _ => false,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownTask { near, .. } => {
+                near.as_ref().map(|near| format!("did you mean `{near}`?"))
+            }
+            Self::Mistaken { id, .. } => Some(format!("`provision catalog show {id}` says more")),
+            Self::NoRecipe { id, .. } => Some(format!("without it: --without {id}")),
+            Self::NoneOf { .. } | Self::Circle { .. } | Self::Needed { .. } => None,
+            Self::Conflict { id, one, other, .. } => Some(format!(
+                "decide with --answer {id}=A ({one} only), B ({other} only) or C (both)"
+            )),
+            Self::InstalledConflict { id, one, .. } => {
+                Some(format!("decide with --answer {id}=A (leave {one} out) or B (both)"))
+            }
+        }
+    }
+}
+
+fn names(ids: &[TaskId]) -> String {
+    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn around(ids: &[TaskId]) -> String {
+    let names: Vec<_> = ids.iter().chain(ids.first()).map(TaskId::as_str).collect();
+    names.join(" → ")
+}

@@ -1,0 +1,98 @@
+//! What was asked for: a stack, answers, single tools, values. Read from the record alone, so that
+//! the same record always asks for the same.
+
+use serde_json::{Map, Value};
+
+use crate::model::{
+    Answer, Choice, Document, OptionKind, Profile, Question, Task, TaskId, TaskOption,
+};
+
+/// The choice that holds tasks beside those of the stack.
+pub const TOOLS_ADDED: &str = "tools_added";
+/// The choice that holds tasks that are left out.
+pub const TOOLS_LEFT_OUT: &str = "tools_left_out";
+
+#[derive(Clone, Copy, Debug)]
+pub struct Requirements<'a> {
+    /// None where only single tools are asked for.
+    pub profile: Option<&'a Profile>,
+    choices: &'a indexmap::IndexMap<String, Choice>,
+    user_data: &'a Map<String, Value>,
+}
+
+impl<'a> Requirements<'a> {
+    pub fn of(session: &'a Document, profile: Option<&'a Profile>) -> Self {
+        Self { profile, choices: &session.choices, user_data: &session.user_data }
+    }
+
+    /// What was chosen for a question, if it is one of its answers.
+    pub fn answer<'q>(&self, question: &'q Question) -> Option<&'q Answer> {
+        let choice = self.choices.get(&question.id)?;
+        let same_value = |answer: &&Answer| answer.value() == choice.value;
+        let exactly =
+            question.answers().find(|answer| same_value(answer) && answer.letter == choice.answer);
+        exactly.or_else(|| question.answers().find(same_value))
+    }
+
+    /// The questions of the profile that are asked, in order: one that follows up on another only
+    /// behind the answer that pulls it in.
+    pub fn questions(&self) -> Vec<&'a Question> {
+        let Some(profile) = self.profile else { return Vec::new() };
+        let all = &profile.question_flow;
+        let follows = |question: &Question| {
+            let options = all.iter().flat_map(|other| &other.options);
+            options.into_iter().any(|option| option.follow_up.as_ref() == Some(&question.id))
+        };
+        let mut asked: Vec<&Question> = Vec::new();
+        for question in all.iter().filter(|question| !follows(question)) {
+            let mut next = Some(question);
+            // Each once: a profile may send us in a circle.
+            while let Some(question) = next.filter(|next| !asked.iter().any(|q| q.id == next.id)) {
+                asked.push(question);
+                let follow_up = self.answer(question).and_then(|answer| answer.follow_up.as_ref());
+                next = follow_up.and_then(|id| all.iter().find(|question| question.id == *id));
+            }
+        }
+        asked
+    }
+
+    /// A decision that is not one of the profile's questions.
+    pub fn decision(&self, id: &str) -> Option<&'a str> {
+        self.choices.get(id).map(|choice| choice.value.as_str())
+    }
+
+    pub fn added(&self) -> Vec<TaskId> {
+        self.tasks_in(TOOLS_ADDED)
+    }
+
+    pub fn left_out(&self) -> Vec<TaskId> {
+        self.tasks_in(TOOLS_LEFT_OUT)
+    }
+
+    fn tasks_in(&self, choice: &str) -> Vec<TaskId> {
+        let names = self.decision(choice).unwrap_or_default().split(' ');
+        names.filter_map(|name| name.parse().ok()).collect()
+    }
+
+    /// A value that was given for the whole session.
+    pub fn datum(&self, key: &str) -> Option<&'a str> {
+        self.user_data.get(key)?.as_str()
+    }
+
+    /// What was chosen for an option of a task, or counts where nothing was.
+    pub fn option<'t>(&self, task: &Task, option: &'t TaskOption) -> Option<&'t str>
+    where
+        'a: 't,
+    {
+        if option.kind == OptionKind::Secret {
+            return None;
+        }
+        let own = self.datum(&option_key(task, option));
+        own.or_else(|| self.datum(&option.id)).or(option.default.as_deref())
+    }
+}
+
+/// What the value of a task's option is recorded as.
+pub fn option_key(task: &Task, option: &TaskOption) -> String {
+    format!("{}.{}", task.id, option.id)
+}

@@ -1,0 +1,467 @@
+//! Which tasks are planned: what was asked for, everything that comes along with it, and what
+//! keeps them from being done together.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use indexmap::IndexMap;
+
+use super::{
+    Offer, Presence, Recipe, RecipeSource, Requirements, Situation,
+    offer::Offered,
+    problem::{Chain, PlanProblem},
+    recipe,
+};
+use crate::model::{Condition, Platform, PostInstall, Task, TaskId, nearest};
+
+/// What brings a task into the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bringer {
+    /// The profile asks for it, whatever is answered.
+    Required,
+    /// An answer: the question and the letter.
+    Answer(String, String),
+    /// A tool that comes along with the profile.
+    DefaultTool,
+    /// A single tool.
+    Added,
+    /// Another task needs it.
+    Needed(TaskId),
+    /// It comes behind another task.
+    After(TaskId),
+}
+
+/// A task of the plan.
+#[derive(Clone, Debug)]
+pub struct Chosen<'a> {
+    pub offered: Offered<'a>,
+    by: Bringer,
+    /// The `one_of` dependency that serves it.
+    pub one_of: Option<TaskId>,
+    /// The task that brings its package manager.
+    pub provider: Option<TaskId>,
+    pub recipe: Option<Recipe>,
+}
+
+impl Chosen<'_> {
+    /// Everything it needs.
+    pub fn needs(&self) -> Vec<&TaskId> {
+        let required = self.offered.task.dependencies.required.iter();
+        let mut needs: Vec<&TaskId> = Vec::new();
+        for need in required.chain(&self.one_of).chain(&self.provider) {
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        needs
+    }
+}
+
+/// A task that another one offers to bring along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extra {
+    pub id: String,
+    pub behind: TaskId,
+    pub task: TaskId,
+    pub prompt: String,
+}
+
+/// Two tasks that should not be there together, as a decision to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub id: String,
+    pub one: TaskId,
+    pub other: TaskId,
+    /// The other is not asked for, but there already.
+    pub is_there: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Selection<'a> {
+    /// In the order in which they came in.
+    pub tasks: IndexMap<TaskId, Chosen<'a>>,
+    pub extras: Vec<Extra>,
+    /// Those that are decided, too.
+    pub conflicts: Vec<Conflict>,
+    /// Everything but conflicts, which are decisions until nobody makes them.
+    pub problems: Vec<PlanProblem>,
+    queue: VecDeque<(TaskId, Bringer)>,
+    /// How many of them were looked at.
+    looked_at: usize,
+}
+
+/// What conflicts are decided for.
+pub const BOTH: &str = "both";
+pub const LEAVE_OUT: &str = "leave_out";
+
+/// Everything a plan is made from, apart from what a person asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub offer: &'a Offer<'a>,
+    pub platform: &'a Platform,
+    pub facts: &'a Presence,
+}
+
+/// Selects tasks until nothing more comes along and every decision is carried out.
+pub fn select<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Selection<'a> {
+    let mut left_out: HashMap<TaskId, String> = wanted
+        .left_out()
+        .into_iter()
+        .map(|id| (id, "it was asked to be left out".to_owned()))
+        .collect();
+    loop {
+        let mut selection = Selection::default();
+        selection.fill(wanted, ground, &left_out);
+        selection.find_conflicts(ground);
+        let before = left_out.len();
+        for conflict in &selection.conflicts {
+            let loser = match wanted.decision(&conflict.id) {
+                Some(value) if value == conflict.one.as_str() => &conflict.other,
+                Some(value) if value == conflict.other.as_str() || value == LEAVE_OUT => {
+                    &conflict.one
+                }
+                _ => continue,
+            };
+            let why = format!("it lost against {}", conflict.opponent(loser));
+            left_out.entry(loser.clone()).or_insert(why);
+        }
+        if left_out.len() == before {
+            return selection;
+        }
+    }
+}
+
+impl Conflict {
+    fn opponent(&self, loser: &TaskId) -> &TaskId {
+        if *loser == self.one { &self.other } else { &self.one }
+    }
+
+    /// Whether a person has decided it.
+    pub fn is_decided(&self, wanted: &Requirements<'_>) -> bool {
+        let valid = [BOTH, LEAVE_OUT, self.one.as_str(), self.other.as_str()];
+        wanted.decision(&self.id).is_some_and(|value| valid.contains(&value))
+    }
+}
+
+impl<'a> Selection<'a> {
+    fn fill(
+        &mut self,
+        wanted: &Requirements<'a>,
+        ground: Ground<'a>,
+        left_out: &HashMap<TaskId, String>,
+    ) {
+        self.queue.extend(roots(wanted));
+        loop {
+            while let Some((id, by)) = self.queue.pop_front() {
+                self.take(id, by, wanted, ground, left_out);
+            }
+            // What is needed for certain is all there: now for what there is a choice of.
+            if self.looked_at == self.tasks.len() {
+                break;
+            }
+            self.look_at(self.looked_at, wanted, ground, left_out);
+            self.looked_at += 1;
+        }
+    }
+
+    fn take(
+        &mut self,
+        id: TaskId,
+        by: Bringer,
+        wanted: &Requirements<'a>,
+        ground: Ground<'a>,
+        left_out: &HashMap<TaskId, String>,
+    ) {
+        if left_out.contains_key(&id) {
+            let needed_by = match &by {
+                Bringer::Required => {
+                    wanted.profile.map(|p| format!("profile `{}` requires it", p.id()))
+                }
+                Bringer::Needed(task) => Some(format!("task `{task}` needs it")),
+                Bringer::Added => Some("it was also asked for with --add".into()),
+                Bringer::Answer(..) | Bringer::DefaultTool | Bringer::After(_) => None,
+            };
+            if let Some(needed_by) = needed_by {
+                let chain = self.chain_of(&by, &id, wanted);
+                self.report(PlanProblem::Needed { id, by: needed_by, chain });
+            }
+            return;
+        }
+        if self.tasks.contains_key(&id) {
+            return;
+        }
+        let Some(offered) = ground.offer.get(id.as_str()) else {
+            let chain = self.chain_of(&by, &id, wanted);
+            if let Some(mistake) = ground.offer.mistake(id.as_str()) {
+                let mistake = mistake.to_owned();
+                self.report(PlanProblem::Mistaken { id, mistake, chain });
+                return;
+            }
+            let near = nearest(id.as_str(), ground.offer.ids()).map(str::to_owned);
+            self.report(PlanProblem::UnknownTask { id, chain, near });
+            return;
+        };
+        if let Some(mistake) = ground.offer.mistake(id.as_str()) {
+            let (chain, mistake) = (self.chain_of(&by, &id, wanted), mistake.to_owned());
+            self.report(PlanProblem::Mistaken { id: id.clone(), mistake, chain });
+        }
+        let needs = offered.task.dependencies.required.iter();
+        self.queue.extend(needs.map(|need| (need.clone(), Bringer::Needed(id.clone()))));
+        let chosen = Chosen { offered, by, one_of: None, provider: None, recipe: None };
+        self.tasks.insert(id, chosen);
+    }
+
+    /// Decides what there is a choice of in one task: which `one_of` serves it, how it is
+    /// installed, and with whose help.
+    fn look_at(
+        &mut self,
+        at: usize,
+        wanted: &Requirements<'a>,
+        ground: Ground<'a>,
+        left_out: &HashMap<TaskId, String>,
+    ) {
+        let Some((id, chosen)) = self.tasks.get_index(at) else { return };
+        let (id, task) = (id.clone(), chosen.offered.task);
+        let one_of = self.serving(task, wanted, ground, left_out);
+        if one_of.is_none() && !task.dependencies.one_of.is_empty() {
+            let of = task.dependencies.one_of.clone();
+            let chain = self.chain(&id, wanted);
+            self.report(PlanProblem::NoneOf { id: id.clone(), of, chain });
+        }
+        let values = task.options.iter().filter_map(|option| wanted.option(task, option));
+        let situation =
+            Situation { chosen: values.collect(), present: one_of.iter().collect::<HashSet<_>>() };
+        let recipe = recipe(task, ground.platform, &situation);
+        let provider = match &recipe {
+            Ok(Recipe { source: RecipeSource::Packages(manager), .. }) => manager.provider(),
+            _ => None,
+        };
+        // Who names it as one of several has chosen otherwise, or has it already.
+        let is_named = |name: &&str| task.dependencies.one_of.iter().any(|id| id.as_str() == *name);
+        let provider = provider.filter(|name| !is_named(name) && *name != id.as_str());
+        let provider = provider.and_then(|name| ground.offer.get(name)).map(|p| p.task.id.clone());
+        for need in one_of.iter().chain(&provider) {
+            self.queue.push_back((need.clone(), Bringer::Needed(id.clone())));
+        }
+        let recipe = match recipe {
+            Ok(recipe) => Some(recipe),
+            // What is there need not be installed.
+            Err(_) if ground.facts.is_there(&id) => None,
+            Err(why) => {
+                let chain = self.chain(&id, wanted);
+                self.report(PlanProblem::NoRecipe { id: id.clone(), why, chain });
+                None
+            }
+        };
+        for entry in &task.post_install {
+            self.come_behind(task, entry, wanted);
+        }
+        if let Some((_, chosen)) = self.tasks.get_index_mut(at) {
+            (chosen.one_of, chosen.provider, chosen.recipe) = (one_of, provider, recipe);
+        }
+    }
+
+    /// The `one_of` dependency that serves a task: one that is there, else one that is chosen, else
+    /// the first that this machine can have.
+    fn serving(
+        &self,
+        task: &Task,
+        wanted: &Requirements<'a>,
+        ground: Ground<'a>,
+        left_out: &HashMap<TaskId, String>,
+    ) -> Option<TaskId> {
+        let candidates =
+            || task.dependencies.one_of.iter().filter(|id| !left_out.contains_key(*id));
+        let is_there =
+            |id: &&TaskId| ground.facts.is_there(id) && ground.offer.get(id.as_str()).is_some();
+        let is_chosen = |id: &&TaskId| self.tasks.contains_key(*id);
+        let can_be_had = |id: &&TaskId| {
+            let offered = ground.offer.get(id.as_str());
+            ground.offer.mistake(id.as_str()).is_none()
+                && offered.is_some_and(|offered| {
+                    let task = offered.task;
+                    let values = task.options.iter().filter_map(|o| wanted.option(task, o));
+                    let present = task.dependencies.one_of.iter().collect();
+                    let situation = Situation { chosen: values.collect(), present };
+                    recipe(task, ground.platform, &situation).is_ok()
+                })
+        };
+        candidates()
+            .find(|id| is_there(id) && is_chosen(id))
+            .or_else(|| candidates().find(is_there))
+            .or_else(|| candidates().find(is_chosen))
+            .or_else(|| candidates().find(can_be_had))
+            .cloned()
+    }
+
+    fn come_behind(&mut self, task: &Task, entry: &PostInstall, wanted: &Requirements<'a>) {
+        let Some(behind) = &entry.task else { return };
+        let is_wanted = match entry.condition {
+            // Whether it is missing is looked at when its turn comes, like with every task.
+            Some(Condition::Always | Condition::IfMissing) => true,
+            Some(Condition::UserChoice) | None => {
+                let id = format!("also.{}.{behind}", task.id);
+                let asked = format!("Also set up {behind}, which goes with {}?", task.name);
+                let is_wanted = wanted.decision(&id) == Some("yes");
+                self.extras.push(Extra {
+                    id,
+                    behind: task.id.clone(),
+                    task: behind.clone(),
+                    prompt: entry.prompt.clone().unwrap_or(asked),
+                });
+                is_wanted
+            }
+        };
+        if is_wanted {
+            self.queue.push_back((behind.clone(), Bringer::After(task.id.clone())));
+        }
+    }
+
+    fn find_conflicts(&mut self, ground: Ground<'a>) {
+        let mut pairs: Vec<(&TaskId, &TaskId)> = Vec::new();
+        for (id, chosen) in &self.tasks {
+            pairs.extend(chosen.offered.task.conflicts_with.iter().map(|other| (id, other)));
+        }
+        // One that is there may be the only one to say so.
+        for task in ground.offer.tasks() {
+            if !self.tasks.contains_key(&task.id) && ground.facts.is_there(&task.id) {
+                let known =
+                    task.conflicts_with.iter().filter_map(|id| self.tasks.get_key_value(id));
+                pairs.extend(known.map(|(id, _)| (id, &task.id)));
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        for (id, other) in pairs {
+            let is_selected = self.tasks.contains_key(other);
+            let is_there = ground.facts.is_there(other);
+            if id == other || !is_selected && !is_there || is_there && ground.facts.is_there(id) {
+                continue;
+            }
+            // A pair has one name, whoever says it.
+            let (one, other, is_there) = match is_selected {
+                true => (id.min(other), id.max(other), false),
+                false => (id, other, true),
+            };
+            if seen.insert((one, other)) {
+                found.push(Conflict {
+                    id: format!("conflict.{one}.{other}"),
+                    one: one.clone(),
+                    other: other.clone(),
+                    is_there,
+                });
+            }
+        }
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        self.conflicts = found;
+    }
+
+    /// Conflicts that nobody has decided, as problems.
+    pub fn undecided(&self, wanted: &Requirements<'a>) -> Vec<PlanProblem> {
+        let open = self.conflicts.iter().filter(|conflict| !conflict.is_decided(wanted));
+        open.map(|conflict| {
+            let Conflict { id, one, other, is_there } = conflict.clone();
+            let one_chain = self.chain(&one, wanted);
+            if is_there {
+                return PlanProblem::InstalledConflict { id, one, chain: one_chain, there: other };
+            }
+            let other_chain = self.chain(&other, wanted);
+            PlanProblem::Conflict { id, one, one_chain, other, other_chain }
+        })
+        .collect()
+    }
+
+    fn report(&mut self, problem: PlanProblem) {
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// The way that led to a task of the plan.
+    pub fn chain(&self, id: &TaskId, wanted: &Requirements<'a>) -> Chain {
+        match self.tasks.get(id) {
+            Some(chosen) => self.chain_of(&chosen.by, id, wanted),
+            None => Chain(vec![id.to_string()]),
+        }
+    }
+
+    fn chain_of(&self, by: &Bringer, id: &TaskId, wanted: &Requirements<'a>) -> Chain {
+        let mut way = vec![id.to_string()];
+        let mut by = Some(by);
+        while let Some(now) = by.take() {
+            match now {
+                Bringer::Required | Bringer::DefaultTool => {}
+                Bringer::Answer(question, letter) => way.push(format!("{question}: {letter}")),
+                Bringer::Added => way.push("--add".into()),
+                Bringer::Needed(task) | Bringer::After(task) => {
+                    way.push(task.to_string());
+                    by = self.tasks.get(task).map(|chosen| &chosen.by);
+                }
+            }
+            if !matches!(now, Bringer::Added | Bringer::Needed(_) | Bringer::After(_)) {
+                way.extend(wanted.profile.map(|profile| profile.id().to_owned()));
+            }
+        }
+        way.reverse();
+        Chain(way)
+    }
+
+    /// What had better come first, where both are planned.
+    pub fn after(&self) -> Vec<(&TaskId, &TaskId)> {
+        let mut after = Vec::new();
+        for (id, chosen) in &self.tasks {
+            let optional = chosen.offered.task.dependencies.optional.iter();
+            let planned = optional.filter_map(|other| self.tasks.get_key_value(other));
+            after.extend(planned.map(|(other, _)| (id, other)));
+            if let Bringer::After(behind) = &chosen.by {
+                after.push((id, behind));
+            }
+        }
+        after
+    }
+}
+
+/// What a person asked for, in the order in which it was asked.
+fn roots(wanted: &Requirements<'_>) -> Vec<(TaskId, Bringer)> {
+    let mut roots = Vec::new();
+    if let Some(profile) = wanted.profile {
+        roots.extend(profile.required_tasks.iter().map(|id| (id.clone(), Bringer::Required)));
+        for question in wanted.questions() {
+            let Some(answer) = wanted.answer(question) else { continue };
+            let by = || Bringer::Answer(question.id.clone(), answer.letter.clone());
+            roots.extend(answer.tasks.iter().map(|id| (id.clone(), by())));
+        }
+        let tools = profile.default_cli_tools.iter();
+        roots.extend(tools.map(|id| (id.clone(), Bringer::DefaultTool)));
+    }
+    roots.extend(wanted.added().into_iter().map(|id| (id, Bringer::Added)));
+    roots
+}
+
+/// Every task whose presence can matter for the plan: all that could come along, whatever is
+/// there, and what could be in its way.
+pub fn to_look_for<'a>(wanted: &Requirements<'a>, offer: &Offer<'a>) -> Vec<&'a Task> {
+    let mut found: IndexMap<&str, &'a Task> = IndexMap::new();
+    let mut open: Vec<TaskId> = roots(wanted).into_iter().map(|(id, _)| id).rev().collect();
+    while let Some(id) = open.pop() {
+        let Some(Offered { task, .. }) = offer.get(id.as_str()) else { continue };
+        if found.insert(task.id.as_str(), task).is_some() {
+            continue;
+        }
+        let dependencies = task.dependencies.required.iter().chain(&task.dependencies.one_of);
+        let behind = task.post_install.iter().filter_map(|entry| entry.task.as_ref());
+        open.extend(dependencies.chain(behind).cloned());
+        let providers = task.packages.keys().filter_map(|manager| manager.provider());
+        open.extend(providers.filter_map(|name| Some(offer.get(name)?.task.id.clone())));
+    }
+    let planned: HashSet<&TaskId> = found.values().map(|task| &task.id).collect();
+    let named: HashSet<&TaskId> = found.values().flat_map(|task| &task.conflicts_with).collect();
+    let mut in_the_way: Vec<&Task> = offer
+        .tasks()
+        .filter(|task| !planned.contains(&task.id))
+        .filter(|task| {
+            named.contains(&task.id) || task.conflicts_with.iter().any(|id| planned.contains(id))
+        })
+        .collect();
+    in_the_way.sort_by_key(|task| &task.id);
+    found.into_values().chain(in_the_way).collect()
+}

@@ -92,10 +92,13 @@ impl From<RunError> for Failure {
                 failure.hints.push("read what it would run, above; nothing has been run".into());
                 failure.hints.push(format!("then: {again} --approve {digest}"));
             }
-            RunError::OtherDigest { .. } => {
-                failure
-                    .hints
-                    .push("the plan is not the one that was approved: read it again".into());
+            RunError::OtherDigest { approved, found } => {
+                let is_short = found.as_str().starts_with(&approved.to_ascii_lowercase());
+                failure.hints.push(if is_short {
+                    "give at least its first 6 digits".into()
+                } else {
+                    "the plan is not the one that was approved: read it again".into()
+                });
             }
             RunError::Unready(unready) => failure.say_unready(*unready),
             RunError::PlanChanged { id, difference, now } => {

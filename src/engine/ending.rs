@@ -7,7 +7,7 @@ use crate::{
     flow,
     model::{
         Digest, EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
-        TaskStatus,
+        TaskId, TaskStatus,
     },
     store::StoreError,
 };
@@ -47,7 +47,23 @@ pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
     };
     run.queue(EventKind::SessionCompleted { outcome: Some(outcome) });
     run.flush()?;
+    for note in notes(run) {
+        run.note(&note);
+    }
     Ok(ended(run, None, false))
+}
+
+/// What there is to know about what was installed.
+fn notes(run: &Run<'_>) -> Vec<String> {
+    let is_new = |id: &TaskId| {
+        run.session().tasks.get(id).is_some_and(|task| {
+            let result = task.result.as_ref();
+            task.status == TaskStatus::Completed
+                && result.is_none_or(|result| !result.contains_key("already_installed"))
+        })
+    };
+    let new = run.plan.tasks.iter().filter(|task| is_new(&task.id) && !task.upkeep);
+    new.filter_map(|task| Some(format!("{}: {}", task.id, task.notes.as_deref()?))).collect()
 }
 
 fn summary(session: &Session) -> String {

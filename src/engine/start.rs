@@ -52,6 +52,11 @@ pub fn start(
         let created = beginning(&around.clock, agent.clone());
         let id = created.session_id.clone();
         let earlier = unfinished(&around.store, None)?;
+        let open = earlier.first().map(|id| {
+            format!(
+                "an earlier session is not finished: {id}; `provision resume {id}` goes on with it"
+            )
+        });
         let needs_secrets = approved_by.is_some();
         let with = preparation(around, catalog, request, created.clone(), earlier, needs_secrets);
         let Prepared { plan, digest, notes, mut events, secrets } = prepare(with).await?;
@@ -78,7 +83,7 @@ pub fn start(
         let (mut recorder, event) =
             around.store.create_with_plan(&id, &around.pen, &plan, first, &now)?;
         watcher(Told::Event(&event));
-        for note in &notes {
+        for note in open.iter().chain(&notes) {
             watcher(Told::Note(note));
         }
         for event in recorder.record(events, &around.clock.now())? {

@@ -40,6 +40,9 @@ pub fn status_text(context: &Context) -> String {
             line("", &visible(advice));
         }
     }
+    for gate in &context.blocked_by {
+        line("gate", &super::gate_text(gate));
+    }
     if let Some(pending) = &context.pending {
         line("decision", &visible(pending));
     }

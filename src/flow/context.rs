@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::Expiry;
+use super::{Expiry, gates};
 
 use crate::model::{
-    Checkpoint, CommandStatus, Document, PauseReason, Phase, ResumeAction, ResumePoint, SessionId,
-    SessionStatus, TaskId, TaskRecord, TaskStatus, Timestamp,
+    Checkpoint, CommandStatus, Digest, Document, GateRecord, PauseReason, Phase, ResumeAction,
+    ResumePoint, SessionId, SessionStatus, TaskId, TaskRecord, TaskStatus, Timestamp,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,8 @@ pub struct Context {
     pub resume_points: Vec<ResumePoint>,
     /// The decision a person has to make before the session can go on.
     pub pending: Option<String>,
+    /// Gates of the phase it is in that do not hold yet.
+    pub blocked_by: Vec<GateRecord>,
     pub next: String,
     /// What should be known about the record, its age and its surroundings.
     pub notes: Vec<String>,
@@ -124,7 +126,10 @@ impl Context {
                 .collect(),
             resume_point: document.resume_point.clone(),
             resume_points: document.resume_points.clone(),
-            pending: waiting.map(|point| format!("{}: {}", point.task_id, point.context)),
+            pending: waiting
+                .map(|point| format!("{}: {}", point.task_id, point.context))
+                .or_else(|| unapproved(document).map(|_| "whether its plan may run".into())),
+            blocked_by: gates::standing_in_the_way(document).into_iter().cloned().collect(),
             next: next(document, status, live),
             notes: Vec::new(),
         }
@@ -180,8 +185,24 @@ fn waiting(document: &Document) -> Option<&ResumePoint> {
     })
 }
 
+/// The plan that was shown and waits for approval.
+fn unapproved(document: &Document) -> Option<&Digest> {
+    let is_waiting =
+        document.phase.current == Phase::PresentPlan && document.plan.approved_at.is_none();
+    document.plan.digest.as_ref().filter(|_| is_waiting)
+}
+
 fn next(document: &Document, status: State, live: Live) -> String {
     let phase = document.phase.current;
+    if let Some(digest) = unapproved(document).filter(|_| status != State::Completed) {
+        let id = &document.meta.id;
+        return format!(
+            "`provision resume {id}` shows its plan; `provision approve {id} {digest}` approves it"
+        );
+    }
+    if phase == Phase::PresentPlan && document.plan.approved_at.is_some() {
+        return format!("`provision resume {}` runs the approved plan", document.meta.id);
+    }
     let finish = || format!("finish {phase}, phase {} of {}", phase.number(), Phase::ALL.len());
     if status == State::Completed {
         return "nothing is left to do".into();

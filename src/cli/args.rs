@@ -25,6 +25,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what people type")]
 pub(super) struct Global {
     /// Where sessions are kept [default: ~/.agentic-provision]
     #[arg(long, global = true, value_name = "DIR", env = "AGENTIC_PROVISION_HOME")]

@@ -90,12 +90,12 @@ fn run(
     settings: &Settings,
     work: impl FnOnce(&Surroundings, &mut Watcher<'_>) -> Result<Ended, RunError>,
 ) -> Result<ExitCode, Failure> {
-    run_with(settings, settings.surroundings()?, work)
+    run_with(settings, &settings.surroundings()?, work)
 }
 
 pub(super) fn run_with(
     settings: &Settings,
-    around: Surroundings,
+    around: &Surroundings,
     work: impl FnOnce(&Surroundings, &mut Watcher<'_>) -> Result<Ended, RunError>,
 ) -> Result<ExitCode, Failure> {
     let mut progress = Progress::new();
@@ -106,7 +106,7 @@ pub(super) fn run_with(
         told if !json && !quiet => output::talk(&progress.lines(&told)),
         _ => {}
     };
-    let ended = work(&around, &mut watcher);
+    let ended = work(around, &mut watcher);
     match ended {
         Ok(ended) => Ok(say_goodbye(settings, &ended)),
         Err(error) => {

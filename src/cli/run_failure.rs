@@ -14,7 +14,7 @@ fn kind_of(error: &RunError) -> Kind {
         RunError::Store(_) | RunError::Unrecorded { .. } | RunError::Unclaimed { .. } => {
             Kind::StoreUnusable
         }
-        RunError::Attempt { .. } | RunError::Runtime(_) => Kind::Internal,
+        RunError::Attempt { .. } | RunError::Runtime(_) | RunError::Walk(_) => Kind::Internal,
         RunError::PlanTooLarge { .. } | RunError::NotAPlan { .. } | RunError::BadPlan { .. } => {
             Kind::InvalidPlan
         }
@@ -25,7 +25,6 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::PlanEdited { .. }
         | RunError::NotForced { source: NotForced::Unforceable { .. }, .. } => Kind::Undecided,
         RunError::NeedsRoot { .. } => Kind::InvalidPlan,
-        RunError::Walk(_) => Kind::Internal,
         RunError::Unready(unready) if unready.is_hopeless() => Kind::InvalidCatalog,
         RunError::PlanFile { .. }
         | RunError::Unready(_)
@@ -86,56 +85,13 @@ impl From<RunError> for Failure {
                 failure.causes = problems.iter().map(ToString::to_string).collect();
                 failure.hints.push("`provision schema plan` says what a plan looks like".into());
             }
-            RunError::NotApproved { digest, session, .. } => {
-                let again = session
-                    .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
-                failure.hints.push("read what it would run, above; nothing has been run".into());
-                failure.hints.push(format!("then: {again} --approve {digest}"));
-            }
-            RunError::OtherDigest { approved, found } => {
-                let is_short = found.as_str().starts_with(&approved.to_ascii_lowercase());
-                failure.hints.push(if is_short {
-                    "give at least its first 6 digits".into()
-                } else {
-                    "the plan is not the one that was approved: read it again".into()
-                });
-            }
             RunError::Unready(unready) => failure.say_unready(*unready),
-            RunError::PlanChanged { id, difference, now } => {
-                failure.causes = difference;
-                failure.hints.push(match now {
-                    Some(now) => format!(
-                        "read what has changed; then: provision resume {id} --approve {now}"
-                    ),
-                    None => "mend the catalog, or start anew".into(),
-                });
-                failure.session = Some(id);
-            }
-            RunError::PlanEdited { id, path, difference } => {
-                failure.causes = difference;
-                failure.hints.push(
-                    "nothing of it was run; `-` is what was shown, `+` what the file says now"
-                        .into(),
-                );
-                failure.hints.push(format!(
-                    "put the file back, or give a copy: provision resume {id} --plan FILE"
-                ));
-                failure.file = Some(path);
-                failure.session = Some(id);
-            }
-            RunError::NothingToApprove { id, .. } => {
-                failure.hints.push(format!("`provision status {id}` says what comes next"));
-                failure.session = Some(id);
-            }
-            RunError::NotForced { id, source } => {
-                if let NotForced::Unforceable { gate, .. } = source {
-                    failure.hints.push(match gate.as_str() {
-                        "tasks_settled" => format!("provision resume {id} goes on with them"),
-                        _ => format!("approve its plan: provision approve {id} DIGEST"),
-                    });
-                }
-                failure.session = Some(id);
-            }
+            error @ (RunError::NotApproved { .. }
+            | RunError::OtherDigest { .. }
+            | RunError::PlanChanged { .. }
+            | RunError::PlanEdited { .. }
+            | RunError::NothingToApprove { .. }
+            | RunError::NotForced { .. }) => failure.say_not_approved(error),
             RunError::NeedsRoot { .. } => {
                 failure.hints.push("nothing was changed; run it as root".into());
             }
@@ -194,6 +150,62 @@ impl Failure {
         self.hints.push("nothing was changed; correct what it says, then try again".into());
         self.file = Some(path);
         self.session = Some(id);
+    }
+
+    /// A plan that is not what was approved, or a gate that stays shut.
+    fn say_not_approved(&mut self, error: RunError) {
+        match error {
+            RunError::NotApproved { digest, session, .. } => {
+                let again = session
+                    .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
+                self.hints.push("read what it would run, above; nothing has been run".into());
+                self.hints.push(format!("then: {again} --approve {digest}"));
+            }
+            RunError::OtherDigest { approved, found } => {
+                let is_short = found.as_str().starts_with(&approved.to_ascii_lowercase());
+                self.hints.push(if is_short {
+                    "give at least its first 6 digits".into()
+                } else {
+                    "the plan is not the one that was approved: read it again".into()
+                });
+            }
+            RunError::PlanChanged { id, difference, now } => {
+                self.causes = difference;
+                self.hints.push(match now {
+                    Some(now) => format!(
+                        "read what has changed; then: provision resume {id} --approve {now}"
+                    ),
+                    None => "mend the catalog, or start anew".into(),
+                });
+                self.session = Some(id);
+            }
+            RunError::PlanEdited { id, path, difference } => {
+                self.causes = difference;
+                self.hints.push(
+                    "nothing of it was run; `-` is what was shown, `+` what the file says now"
+                        .into(),
+                );
+                self.hints.push(format!(
+                    "put the file back, or give a copy: provision resume {id} --plan FILE"
+                ));
+                self.file = Some(path);
+                self.session = Some(id);
+            }
+            RunError::NothingToApprove { id, .. } => {
+                self.hints.push(format!("`provision status {id}` says what comes next"));
+                self.session = Some(id);
+            }
+            RunError::NotForced { id, source } => {
+                if let NotForced::Unforceable { gate, .. } = source {
+                    self.hints.push(match gate.as_str() {
+                        "tasks_settled" => format!("provision resume {id} goes on with them"),
+                        _ => format!("approve its plan: provision approve {id} DIGEST"),
+                    });
+                }
+                self.session = Some(id);
+            }
+            _ => {}
+        }
     }
 
     fn say_unready(&mut self, unready: Unready) {

@@ -32,7 +32,7 @@ pub(super) fn start(
     let wishes = wishes(RunArgs { data: DataArgs::default(), ..run })?;
     let around = settings.surroundings()?;
     let catalog = catalog::load(settings)?;
-    run_with(settings, around, |around, watcher| {
+    run_with(settings, &around, |around, watcher| {
         engine::start(around, &catalog, &request, &wishes, watcher)
     })
 }

@@ -3,9 +3,9 @@
 
 use super::{
     RunError,
-    changed_plan::{Comparison, compare},
+    changed_plan::{Comparison, compare, kept_plan},
     run::Surroundings,
-    sessions::{kept_plan, matches},
+    sessions::matches,
 };
 use crate::{
     flow::gates,

@@ -5,10 +5,19 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
-use super::{run::Surroundings, shelf};
+use super::{
+    RunError,
+    run::Surroundings,
+    sessions::{Approval, Wishes, matches},
+    shelf,
+    tell::{Told, Watcher},
+};
 use crate::{
     flow::{self, Input, Walk, plan_difference},
-    model::{Digest, Document, EventKind, Plan},
+    model::{
+        Digest, Document, EventKind, Impact, Phase, Plan, Session, SessionRevised, SessionStatus,
+    },
+    store::Recorder,
 };
 
 /// How the catalog of today stands to a plan that was shown.
@@ -78,4 +87,86 @@ pub(super) fn made_again(around: &Surroundings, session: &Document) -> Option<Pl
         Comparison::Changed(change) => change.now.map(|(plan, ..)| plan),
         Comparison::Same | Comparison::Unknown(_) => None,
     }
+}
+
+/// The plan that was kept for a session. One that was edited before its first command is held
+/// against what the catalog says.
+pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan, RunError> {
+    let (store, id) = (&around.store, &session.meta.id);
+    let Some(digest) = &session.plan.digest else {
+        return store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() });
+    };
+    let kept = store.plan(id);
+    if let Ok(Some(kept)) = &kept
+        && kept.compute_digest() != *digest
+        && !flow::anything_begun(session)
+        && let Some(shown) = made_again(around, session).filter(|p| p.compute_digest() == *digest)
+    {
+        let difference = flow::plan_difference(&shown, kept);
+        return Err(RunError::PlanEdited {
+            id: id.clone(),
+            path: store.home().plan(id),
+            difference,
+        });
+    }
+    Ok(store.approved_plan(id, digest)?)
+}
+
+/// What becomes of a session whose catalog has changed since its plan was shown. Before the first
+/// command it is refused, unless the plan as it is now is approved: then that is returned. After
+/// it, the session finishes the plan it has.
+pub(super) fn follow_the_catalog(
+    around: &Surroundings,
+    recorder: &mut Recorder,
+    shown: &Plan,
+    wishes: &Wishes,
+    watcher: &mut Watcher<'_>,
+) -> Result<Option<Plan>, RunError> {
+    let session = recorder.session();
+    let change = match compare(around, session, shown) {
+        Comparison::Same => return Ok(None),
+        Comparison::Unknown(why) => {
+            let note = format!("the catalog its plan was made from cannot be read any more: {why}");
+            watcher(Told::Note(&note));
+            return Ok(None);
+        }
+        Comparison::Changed(change) => *change,
+    };
+    if flow::anything_begun(session) {
+        watcher(Told::Note(
+            "the catalog has changed since; the session finishes the plan that was approved:",
+        ));
+        for line in &change.difference {
+            watcher(Told::Note(line));
+        }
+        return Ok(None);
+    }
+    let id = session.meta.id.clone();
+    let approval = wishes.approval.as_ref();
+    let Change { difference, now } = change;
+    let is_approved = |digest: &Digest| matches!(approval, Some(Approval::Digest(typed)) if matches(typed, digest));
+    let (plan, _, events) = match now {
+        Some(now) if is_approved(&now.1) => now,
+        now => return Err(RunError::changed(&id, Change { difference, now })),
+    };
+    let mut kinds = Vec::new();
+    if session.phase.current > Phase::PresentPlan {
+        kinds.push(EventKind::SessionRevised(SessionRevised {
+            phase_revisited: Phase::PresentPlan,
+            impact: Impact::Moderate,
+            reason: "the catalog has changed before the first command".into(),
+            downstream_archived: Vec::new(),
+            tasks_reset: Vec::new(),
+            tasks_to_review: Vec::new(),
+        }));
+    }
+    recorder.keep_plan(&around.store, &plan)?;
+    if session.meta.status == SessionStatus::Paused {
+        kinds.push(EventKind::SessionResumed {});
+    }
+    kinds.extend(events);
+    for event in recorder.record(kinds, &around.clock.now())? {
+        watcher(Told::Event(&event));
+    }
+    Ok(Some(plan))
 }

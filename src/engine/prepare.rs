@@ -167,7 +167,7 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
     Ok(Prepared { plan, digest, notes, events: session.into_events(), secrets })
 }
 
-impl<'a> Rehearsing<'a> {
+impl Rehearsing<'_> {
     fn walk(&self) -> Walk<'_> {
         Walk {
             offer: &self.offer,

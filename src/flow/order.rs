@@ -53,15 +53,12 @@ fn visit<'a>(
         if done.contains(task) {
             continue;
         }
-        match before.get(task).and_then(|before| before.get(next)) {
-            Some(earlier) => {
-                open.push((task, next + 1));
-                open.push((earlier, 0));
-            }
-            None => {
-                done.insert(task);
-                order.push(task);
-            }
+        if let Some(earlier) = before.get(task).and_then(|before| before.get(next)) {
+            open.push((task, next + 1));
+            open.push((earlier, 0));
+        } else {
+            done.insert(task);
+            order.push(task);
         }
     }
 }

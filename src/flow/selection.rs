@@ -338,10 +338,9 @@ impl<'a> Selection<'a> {
                 continue;
             }
             // A pair has one name, whoever says it.
-            let (one, other, is_there) = match is_selected {
-                true => (id.min(other), id.max(other), false),
-                false => (id, other, true),
-            };
+            let (one, other) =
+                if is_selected { (id.min(other), id.max(other)) } else { (id, other) };
+            let is_there = !is_selected;
             if seen.insert((one, other)) {
                 found.push(Conflict {
                     id: format!("conflict.{one}.{other}"),

@@ -66,6 +66,6 @@ pub(super) fn advance(
         let level = if *level == GateLevel::Must { "MUST" } else { "SHOULD" };
         output::data(&format!("went past {gate} ({level}); recorded as a violation\n"))?;
     }
-    output::talk(&format!("hint: provision resume {id} goes on\n"));
+    output::talk(&format!("hint: `provision status {id}` says what comes next\n"));
     Ok(())
 }

@@ -211,16 +211,20 @@ impl Failure {
     fn say_unready(&mut self, unready: Unready) {
         let Unready { mistakes, problems, catalog, missing } = unready;
         self.message = match (mistakes.as_slice(), problems.len() + catalog.len(), missing.len()) {
-            (_, count @ 1.., _) => format!("there is no plan, for {}", plural(count, "reason")),
+            (_, count @ 1.., _) => format!("no plan can be made, for {}", plural(count, "reason")),
             ([], 0, count) => format!("{} missing", are(count, "answer")),
             ([mistake], ..) => mistake.message.clone(),
-            (mistakes, ..) => format!("{} in what was given", are(mistakes.len(), "mistake")),
+            (mistakes, ..) => {
+                format!("there are {} in what was given", plural(mistakes.len(), "mistake"))
+            }
         };
         for mistake in mistakes {
-            if mistake.message != self.message {
-                self.causes.push(mistake.message);
+            match (mistake.message == self.message, mistake.hint) {
+                (true, hint) => self.hints.extend(hint),
+                // Of several it must be seen which one a hint is for.
+                (false, Some(hint)) => self.causes.push(format!("{}; {hint}", mistake.message)),
+                (false, None) => self.causes.push(mistake.message),
             }
-            self.hints.extend(mistake.hint);
         }
         for problem in &problems {
             self.causes.push(problem.to_string());

@@ -1,8 +1,6 @@
 //! Whether the catalog still says what a session's plan says. Plans are made again from the record
 //! and held against the one that was shown; what is executed is never made again.
 
-use std::collections::HashSet;
-
 use indexmap::IndexMap;
 
 use super::{
@@ -14,9 +12,7 @@ use super::{
 };
 use crate::{
     flow::{self, Input, Walk, plan_difference},
-    model::{
-        Digest, Document, EventKind, Impact, Phase, Plan, Session, SessionRevised, SessionStatus,
-    },
+    model::{Digest, Document, EventKind, Impact, Phase, Plan, Session, SessionRevised},
     store::Recorder,
 };
 
@@ -47,13 +43,12 @@ pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -
     };
     let (offer, profiles) = (shelf::offer(&catalog), shelf::profiles(&catalog));
     let platform = super::platform(&around.environment);
-    let held = HashSet::new();
     let walk = Walk {
         offer: &offer,
         profiles: &profiles,
         platform: &platform,
         facts: Some(&facts),
-        held: &held,
+        held: None,
     };
     match walk.plan(session, &facts).plan {
         Err(problems) => {
@@ -102,7 +97,7 @@ pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan
         && !flow::anything_begun(session)
         && let Some(shown) = made_again(around, session).filter(|p| p.compute_digest() == *digest)
     {
-        let difference = flow::plan_difference(&shown, kept);
+        let difference = plan_difference(&shown, kept);
         return Err(RunError::PlanEdited {
             id: id.clone(),
             path: store.home().plan(id),
@@ -112,16 +107,22 @@ pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan
     Ok(store.approved_plan(id, digest)?)
 }
 
+/// A plan that takes the place of the one that was shown, and the events that say so.
+pub(super) struct Replacement {
+    pub plan: Plan,
+    pub events: Vec<EventKind>,
+}
+
 /// What becomes of a session whose catalog has changed since its plan was shown. Before the first
-/// command it is refused, unless the plan as it is now is approved: then that is returned. After
-/// it, the session finishes the plan it has.
+/// command it is refused, unless the plan as it is now is approved: then that takes its place.
+/// After it, the session finishes the plan it has.
 pub(super) fn follow_the_catalog(
     around: &Surroundings,
-    recorder: &mut Recorder,
+    recorder: &Recorder,
     shown: &Plan,
     wishes: &Wishes,
     watcher: &mut Watcher<'_>,
-) -> Result<Option<Plan>, RunError> {
+) -> Result<Option<Replacement>, RunError> {
     let session = recorder.session();
     let change = match compare(around, session, shown) {
         Comparison::Same => return Ok(None),
@@ -161,12 +162,6 @@ pub(super) fn follow_the_catalog(
         }));
     }
     recorder.keep_plan(&around.store, &plan)?;
-    if session.meta.status == SessionStatus::Paused {
-        kinds.push(EventKind::SessionResumed {});
-    }
     kinds.extend(events);
-    for event in recorder.record(kinds, &around.clock.now())? {
-        watcher(Told::Event(&event));
-    }
-    Ok(Some(plan))
+    Ok(Some(Replacement { plan, events: kinds }))
 }

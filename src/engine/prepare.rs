@@ -65,7 +65,7 @@ impl Unready {
 
     /// Whether something is wrong that no answer can mend.
     pub fn is_hopeless(&self) -> bool {
-        !self.catalog.is_empty() || self.problems.iter().any(|problem| !problem.is_decision())
+        !self.catalog.is_empty() || self.problems.iter().any(PlanProblem::is_of_catalog)
     }
 }
 
@@ -107,8 +107,11 @@ struct Rehearsing<'a> {
     facts: Option<Presence>,
     secrets: IndexMap<String, String>,
     held: HashSet<String>,
+    needs_secrets: bool,
     notes: Vec<String>,
     unready: Unready,
+    /// What was answered, well or not: once is enough.
+    tried: HashSet<String>,
 }
 
 /// Goes through the walk.
@@ -123,8 +126,10 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
         facts: None,
         secrets: IndexMap::new(),
         held: HashSet::new(),
+        needs_secrets: with.needs_secrets,
         notes: Vec::new(),
         unready: Unready::default(),
+        tried: HashSet::new(),
     };
     walk.step(Input::Checked { unfinished: with.unfinished })?;
     if !walk.choose_stack(catalog, with.catalogs)? {
@@ -140,7 +145,7 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
     walk.facts = Some(facts);
     walk.answer_all()?;
     walk.check_what_was_given();
-    walk.find_what_is_missing(with.needs_secrets);
+    walk.find_what_is_missing();
     let selected = walk.session.profile.selected.clone().unwrap_or_default();
     let plan = match walk.plan() {
         Ok(plan) => Some(plan),
@@ -174,7 +179,7 @@ impl Rehearsing<'_> {
             profiles: &self.profiles,
             platform: self.platform,
             facts: self.facts.as_ref(),
-            held: &self.held,
+            held: Some(&self.held).filter(|_| self.needs_secrets),
         }
     }
 
@@ -252,17 +257,18 @@ impl Rehearsing<'_> {
 
     /// Gives every answer that there is, until nothing more is asked that could be answered.
     fn answer_all(&mut self) -> Result<(), RunError> {
-        let mut tried = HashSet::new();
         loop {
             let walk = self.walk();
             let agenda = walk.agenda(&self.session);
             let unanswered = agenda.iter().filter(|asked| asked.answer.is_none());
             let mut answered = unanswered
-                .filter(|asked| !tried.contains(asked.id()))
+                .filter(|asked| !self.tried.contains(asked.id()))
                 .filter_map(|asked| Some((asked, self.request.answer_to(asked)?)));
             let Some((asked, (given, at))) = answered.next() else { return Ok(()) };
-            tried.insert(asked.id().to_owned());
-            match answered_step(&walk, &self.session, asked, &given, at) {
+            let id = asked.id().to_owned();
+            let step = answered_step(&walk, &self.session, asked, &given, at);
+            self.tried.insert(id);
+            match step {
                 Ok(step) => self.carry_out(step)?,
                 // The one who reads it knows where it was written.
                 Err(mistake) => self.unready.mistakes.push(mistake),
@@ -352,20 +358,16 @@ impl Rehearsing<'_> {
         self.notes.extend(notes);
     }
 
-    fn find_what_is_missing(&mut self, needs_secrets: bool) {
+    fn find_what_is_missing(&mut self) {
         let walk = self.walk();
         let agenda = walk.agenda(&self.session);
         let open = agenda.iter().filter(|asked| asked.is_open());
-        let needed = open.filter(|asked| match &asked.ask {
-            Ask::Value(wanted) => needs_secrets || !wanted.is_secret(),
-            Ask::Choice(_) => true,
-        });
         // What was answered wrongly is told of as that.
         let wrong = |id: &str| {
             let name = format!("`{id}`");
             self.unready.mistakes.iter().any(|mistake| mistake.message.contains(&name))
         };
-        let missing = needed.filter(|asked| !wrong(asked.id())).map(unanswered).collect();
+        let missing = open.filter(|asked| !wrong(asked.id())).map(unanswered).collect();
         self.unready.missing = missing;
     }
 }

@@ -144,7 +144,7 @@ pub fn apply(
         let options =
             Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
-        let walk = Approach { approved_by, unfinished: earlier };
+        let walk = Approach { approved_by, replaced: Vec::new(), unfinished: earlier };
         let ended = drive(&mut run, Some(walk), None).await;
         close(run, ended)
     })
@@ -153,6 +153,8 @@ pub fn apply(
 /// How a run comes to the execution of a plan that it has.
 pub(super) struct Approach {
     approved_by: ApprovedBy,
+    /// What says that the plan is another one now.
+    replaced: Vec<EventKind>,
     unfinished: Vec<SessionId>,
 }
 
@@ -194,8 +196,9 @@ pub fn resume(
             }
         }
         let mut plan = plan_of(around, &recorder, wishes.plan.as_deref())?;
-        if let Some(other) = follow_the_catalog(around, &mut recorder, &plan, wishes, watcher)? {
-            plan = other;
+        let mut replaced = Vec::new();
+        if let Some(other) = follow_the_catalog(around, &recorder, &plan, wishes, watcher)? {
+            (plan, replaced) = (other.plan, other.events);
         }
         let session = recorder.session();
         let digest = plan.compute_digest();
@@ -205,6 +208,7 @@ pub fn resume(
         }
         // A run may have died anywhere on the way to the first command.
         let approved_by = match session.plan.approved_by {
+            _ if !replaced.is_empty() => Some(ApprovedBy::User),
             _ if session.phase.current >= Phase::Execute && session.plan.digest.is_some() => None,
             Some(given) if session.plan.digest.is_some() => Some(given),
             _ => Some(approve(&plan, &digest, wishes.approval.as_ref(), Some(id))?),
@@ -218,7 +222,8 @@ pub fn resume(
             run.note(note);
         }
         let earlier = unfinished(&around.store, Some(id))?;
-        let walk = approved_by.map(|approved_by| Approach { approved_by, unfinished: earlier });
+        let walk =
+            approved_by.map(|approved_by| Approach { approved_by, replaced, unfinished: earlier });
         let ended = drive(&mut run, walk, Some(failed)).await;
         close(run, ended)
     })
@@ -366,7 +371,11 @@ pub(super) async fn drive(
     if let Some(failed) = resumed {
         take_over(run, failed)?;
     }
-    if let Some(Approach { approved_by, unfinished }) = approach {
+    if let Some(Approach { approved_by, replaced, unfinished }) = approach {
+        for event in replaced {
+            run.queue(event);
+        }
+        run.flush()?;
         if let Some(revised) = flow::back_to_plan(run.session(), &run.plan) {
             run.queue(revised);
             run.flush()?;

@@ -46,7 +46,6 @@ pub fn start(
 ) -> Result<Ended, RunError> {
     within_runtime(async {
         let signals = Signals::listen().map_err(RunError::Runtime)?;
-        let _only = around.store.lock_runner(&around.pen)?;
         let approved_by = wishes.approval.as_ref().map(Approval::given_by);
         let agent = agent_of(approved_by.unwrap_or(ApprovedBy::User));
         let created = beginning(&around.clock, agent.clone());
@@ -61,6 +60,7 @@ pub fn start(
         let with = preparation(around, catalog, request, created.clone(), earlier, needs_secrets);
         let Prepared { plan, digest, notes, mut events, secrets } = prepare(with).await?;
         super::sessions::check_rights(&plan)?;
+        let _only = around.store.lock_runner(&around.pen)?;
         match wishes.approval.as_ref() {
             Some(approval) => {
                 let approved_by = approves(approval, &digest)?;

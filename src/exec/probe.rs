@@ -90,7 +90,7 @@ async fn run(probe: &Probe<'_>) -> io::Result<ProbeEnd> {
         .process_group(0);
     let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
     let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
-    let output = Receiver::from_owned_fd_unchecked(reader.into())?;
+    let output = Receiver::from_owned_fd(reader.into())?;
     let mut kept = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
     // The end of the output is not the end of the command, nor the other way round: a daemon may

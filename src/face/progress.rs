@@ -133,7 +133,10 @@ const LONGEST_LINE: usize = 64 * 1024;
 
 fn output_line(line: &[u8], text: &mut String) {
     let line = String::from_utf8_lossy(line);
-    let _ = writeln!(text, "  | {}", safe_line(line.trim_end_matches(['\n', '\r'])));
+    let line = line.trim_end_matches(['\n', '\r']);
+    // A terminal would show what was written last over what it replaces.
+    let shown = line.rsplit('\r').next().unwrap_or_default();
+    let _ = writeln!(text, "  | {}", safe_line(shown));
 }
 
 /// A line of output that orders no terminal about; tabs stay.
@@ -151,6 +154,10 @@ fn finished_line(finished: &CommandFinished, text: &mut String) -> std::fmt::Res
         Ok(())
     } else {
         let error = finished.error.as_deref().unwrap_or("failed");
+        if finished.is_unknown() {
+            // How long it took is not known either.
+            return writeln!(text, "  {}", visible(error));
+        }
         writeln!(text, "  {} ({took}{recovered})", visible(error))
     }
 }

@@ -12,6 +12,9 @@ use super::{
 };
 use crate::model::{Answer, DatumRequest, OptionKind, Question, TaskId};
 
+/// The keys of secrets that are held in memory; none where it is not time to ask for secrets.
+pub type Held<'h> = Option<&'h HashSet<String>>;
+
 /// One thing that is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked<'a> {
@@ -118,7 +121,7 @@ impl Wanted {
 }
 
 /// The questions of the profile, each answer's data behind it.
-pub fn questions<'a>(wanted: &Requirements<'a>, held: &HashSet<String>) -> Vec<Asked<'a>> {
+pub fn questions<'a>(wanted: &Requirements<'a>, held: Held<'_>) -> Vec<Asked<'a>> {
     let mut asked = Vec::new();
     let mut keys = HashSet::new();
     for question in wanted.questions() {
@@ -137,7 +140,7 @@ pub fn questions<'a>(wanted: &Requirements<'a>, held: &HashSet<String>) -> Vec<A
     asked
 }
 
-fn datum<'a>(wanted: &Requirements<'a>, key: &str, held: &HashSet<String>) -> Asked<'a> {
+fn datum<'a>(wanted: &Requirements<'a>, key: &str, held: Held<'_>) -> Asked<'a> {
     let request = wanted.profile.and_then(|profile| profile.user_data.get(key));
     let DatumRequest { prompt, pattern, secret } = request.cloned().unwrap_or_default();
     let value = Wanted {
@@ -152,9 +155,13 @@ fn datum<'a>(wanted: &Requirements<'a>, key: &str, held: &HashSet<String>) -> As
     };
     // What was recorded by hand, or under another pattern, is asked for again.
     let recorded = wanted.datum(key).filter(|given| value.check(given).is_ok());
-    let answer =
-        if secret { held.get(key).map(|_| String::new()) } else { recorded.map(Into::into) };
-    Asked { ask: Ask::Value(value), answer, is_needed: true }
+    let answer = if secret { in_memory(held, key) } else { recorded.map(Into::into) };
+    Asked { ask: Ask::Value(value), answer, is_needed: !secret || held.is_some() }
+}
+
+/// That a secret is held, and no more of it.
+fn in_memory(held: Held<'_>, key: &str) -> Option<String> {
+    held?.get(key).map(|_| String::new())
 }
 
 /// What the tasks themselves ask: what to bring along, which of two, and their options.
@@ -162,7 +169,7 @@ pub fn of_tasks<'a>(
     wanted: &Requirements<'a>,
     ground: Ground<'a>,
     selection: &Selection<'a>,
-    held: &HashSet<String>,
+    held: Held<'_>,
 ) -> Vec<Asked<'a>> {
     let mut asked = Vec::new();
     for extra in &selection.extras {
@@ -201,12 +208,9 @@ pub fn of_tasks<'a>(
             };
             let recorded = wanted.datum(&value.key).or_else(|| wanted.datum(&value.name));
             let recorded = recorded.filter(|given| value.check(given).is_ok());
-            let answer = if is_secret {
-                held.get(&option.id).map(|_| String::new())
-            } else {
-                recorded.map(str::to_owned)
-            };
-            let is_needed = !ground.facts.is_there(id);
+            let answer =
+                if is_secret { in_memory(held, &option.id) } else { recorded.map(str::to_owned) };
+            let is_needed = !ground.facts.is_there(id) && (!is_secret || held.is_some());
             asked.push(Asked { ask: Ask::Value(value), answer, is_needed });
         }
     }

@@ -20,7 +20,7 @@ mod takeover;
 mod walk;
 mod work;
 
-pub use agenda::{Ask, Asked, Wanted};
+pub use agenda::{Ask, Asked, Held, Wanted};
 pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};

@@ -15,6 +15,9 @@ impl fmt::Display for Chain {
     }
 }
 
+/// Where the way to a task begins that was asked for by its name.
+pub const ADDED: &str = "--add";
+
 /// One reason why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanProblem {
@@ -25,7 +28,13 @@ pub enum PlanProblem {
     #[error("{} wait for each other: {} ({chain})", names(.circle), around(.circle))]
     Circle { circle: Vec<TaskId>, chain: Chain },
     #[error("task `{id}` cannot be installed here: {why} ({chain})")]
-    NoRecipe { id: TaskId, why: NoRecipe, chain: Chain },
+    NoRecipe {
+        id: TaskId,
+        why: NoRecipe,
+        chain: Chain,
+        /// Whether nothing else needs it.
+        can_be_left_out: bool,
+    },
     #[error("task `{id}` needs one of {}, and none of them can be had here ({chain})", names(.of))]
     NoneOf { id: TaskId, of: Vec<TaskId>, chain: Chain },
     #[error("task `{id}` cannot be left out: {by} ({chain})")]
@@ -37,9 +46,17 @@ pub enum PlanProblem {
 }
 
 impl PlanProblem {
-    /// Whether a person can decide it, or something is wrong with the catalog or the machine.
-    pub fn is_decision(&self) -> bool {
-        matches!(self, Self::Conflict { .. } | Self::InstalledConflict { .. })
+    /// Whether something is wrong with the catalog, or with it on this machine; otherwise another
+    /// answer helps.
+    pub fn is_of_catalog(&self) -> bool {
+        match self {
+            Self::UnknownTask { chain, .. } => chain.0.first().is_none_or(|first| first != ADDED),
+            Self::Mistaken { .. }
+            | Self::Circle { .. }
+            | Self::NoRecipe { .. }
+            | Self::NoneOf { .. } => true,
+            Self::Needed { .. } | Self::Conflict { .. } | Self::InstalledConflict { .. } => false,
+        }
     }
 
     /// Whether it is the decision of this name that nobody has made.
@@ -53,11 +70,13 @@ impl PlanProblem {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownTask { near, .. } => {
-                near.as_ref().map(|near| format!("did you mean `{near}`?"))
+            Self::UnknownTask { id, near, .. } => {
+                near.as_ref().map(|near| format!("`{id}`: did you mean `{near}`?"))
             }
             Self::Mistaken { id, .. } => Some(format!("`provision catalog show {id}` says more")),
-            Self::NoRecipe { id, .. } => Some(format!("without it: --without {id}")),
+            Self::NoRecipe { id, can_be_left_out, .. } => {
+                can_be_left_out.then(|| format!("without it: --without {id}"))
+            }
             Self::NoneOf { .. } | Self::Circle { .. } | Self::Needed { .. } => None,
             Self::Conflict { id, one, other, .. } => Some(format!(
                 "decide with --answer {id}=A ({one} only), B ({other} only) or C (both)"

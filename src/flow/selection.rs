@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::{
     Offer, Presence, Recipe, RecipeSource, Requirements, Situation,
     offer::Offered,
-    problem::{Chain, PlanProblem},
+    problem::{ADDED, Chain, PlanProblem},
     recipe,
 };
 use crate::model::{Condition, Platform, PostInstall, Task, TaskId, nearest};
@@ -108,29 +108,38 @@ pub fn select<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Selection<'a
         .into_iter()
         .map(|id| (id, "it was asked to be left out".to_owned()))
         .collect();
+    let mut carried_out: Vec<Conflict> = Vec::new();
     loop {
         let mut selection = Selection::default();
         selection.fill(wanted, ground, &left_out);
         selection.find_conflicts(ground);
         let before = left_out.len();
         for conflict in &selection.conflicts {
-            let loser = match wanted.decision(&conflict.id) {
-                Some(value) if value == conflict.one.as_str() => &conflict.other,
-                Some(value) if value == conflict.other.as_str() || value == LEAVE_OUT => {
-                    &conflict.one
-                }
-                _ => continue,
-            };
+            let Some(loser) = conflict.loser(wanted) else { continue };
             let why = format!("it lost against {}", conflict.opponent(loser));
-            left_out.entry(loser.clone()).or_insert(why);
+            if left_out.insert(loser.clone(), why).is_none() {
+                carried_out.push(conflict.clone());
+            }
         }
         if left_out.len() == before {
+            // A decision stays one, though what it was about is gone by it.
+            carried_out.retain(|decided| !selection.conflicts.contains(decided));
+            selection.conflicts.splice(0..0, carried_out);
             return selection;
         }
     }
 }
 
 impl Conflict {
+    /// The one that was decided against.
+    fn loser(&self, wanted: &Requirements<'_>) -> Option<&TaskId> {
+        match wanted.decision(&self.id)? {
+            value if value == self.one.as_str() => Some(&self.other).filter(|_| !self.is_there),
+            value if value == self.other.as_str() || value == LEAVE_OUT => Some(&self.one),
+            _ => None,
+        }
+    }
+
     fn opponent(&self, loser: &TaskId) -> &TaskId {
         if *loser == self.one { &self.other } else { &self.one }
     }
@@ -248,7 +257,10 @@ impl<'a> Selection<'a> {
             Err(_) if ground.facts.is_there(&id) => None,
             Err(why) => {
                 let chain = self.chain(&id, wanted);
-                self.report(PlanProblem::NoRecipe { id: id.clone(), why, chain });
+                let by = self.tasks.get_index(at).map(|(_, chosen)| &chosen.by);
+                let can_be_left_out =
+                    matches!(by, Some(Bringer::Answer(..) | Bringer::DefaultTool));
+                self.report(PlanProblem::NoRecipe { id: id.clone(), why, chain, can_be_left_out });
                 None
             }
         };
@@ -390,7 +402,7 @@ impl<'a> Selection<'a> {
             match now {
                 Bringer::Required | Bringer::DefaultTool => {}
                 Bringer::Answer(question, letter) => way.push(format!("{question}: {letter}")),
-                Bringer::Added => way.push("--add".into()),
+                Bringer::Added => way.push(ADDED.into()),
                 Bringer::Needed(task) | Bringer::After(task) => {
                     way.push(task.to_string());
                     by = self.tasks.get(task).map(|chosen| &chosen.by);

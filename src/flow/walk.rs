@@ -2,14 +2,12 @@
 //! input make events and effects. What it waits for follows from the record, so that whoever
 //! comes next, and whenever, finds it waiting for the same.
 
-use std::collections::HashSet;
-
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::{
     Offer, Presence, Requirements, agenda,
-    agenda::{Ask, Asked, Wanted},
+    agenda::{Ask, Asked, Held, Wanted},
     gates,
     given_plan::presented,
     planner::{Planned, plan},
@@ -30,8 +28,8 @@ pub struct Walk<'a> {
     pub platform: &'a Platform,
     /// What is there; none before anyone has looked.
     pub facts: Option<&'a Presence>,
-    /// The keys of secrets that are held in memory.
-    pub held: &'a HashSet<String>,
+    /// The keys of secrets that are held in memory; none where it is not time to ask for secrets.
+    pub held: Held<'a>,
 }
 
 /// What the walk waits for.

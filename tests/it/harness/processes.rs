@@ -28,13 +28,30 @@ pub fn peak_memory(pid: u32) -> u64 {
 
 /// Children of a process that have ended and that it has not collected.
 pub fn zombies_of(parent: u32) -> usize {
-    let is_zombie = |pid: &u32| {
-        let stat = String::from_utf8_lossy(&read(*pid, "stat")).into_owned();
-        let fields = stat.rsplit_once(')').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
-        let mut fields = fields.split_whitespace();
-        fields.next() == Some("Z") && fields.next() == Some(&parent.to_string())
-    };
-    all().filter(is_zombie).count()
+    children_of(parent).into_iter().filter(|pid| state(*pid) == Some('Z')).count()
+}
+
+pub fn children_of(parent: u32) -> Vec<u32> {
+    let is_child = |pid: &u32| stat(*pid).is_some_and(|(_, of)| of == parent);
+    all().filter(is_child).collect()
+}
+
+/// The letter for what a process is about, `T` if it was stopped; `None` if it is gone.
+pub fn state(pid: u32) -> Option<char> {
+    stat(pid).map(|(state, _)| state)
+}
+
+/// The command line, word by word; empty if the process has ended.
+pub fn command_line(pid: u32) -> Vec<String> {
+    let line = String::from_utf8_lossy(&read(pid, "cmdline")).into_owned();
+    line.split_terminator('\0').map(str::to_owned).collect()
+}
+
+/// Every process in the same namespace of processes as this one.
+pub fn in_namespace_of(pid: u32) -> Vec<u32> {
+    let namespace = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+    let Some(wanted) = namespace(pid) else { return Vec::new() };
+    all().filter(|pid| namespace(*pid).as_ref() == Some(&wanted)).collect()
 }
 
 pub fn signal(pid: u32, signal: &str) {
@@ -47,6 +64,15 @@ pub fn signal(pid: u32, signal: &str) {
 fn all() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").unwrap();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// What a process is about, and whose child it is.
+fn stat(pid: u32) -> Option<(char, u32)> {
+    let stat = String::from_utf8_lossy(&read(pid, "stat")).into_owned();
+    // The name before it may hold anything.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
 fn read(pid: u32, name: &str) -> Vec<u8> {

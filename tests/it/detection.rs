@@ -1,0 +1,113 @@
+//! What is there already: looked for side by side, and nobody is waited for for ever.
+
+use std::{fmt::Write, fs};
+
+use serde_json::Value;
+
+use crate::{
+    catalog_mistakes::written,
+    harness::{Home, processes::with_in_command_line, wait_until},
+};
+
+fn task(id: &str, check: &str) -> String {
+    format!(
+        "  {id}: {{name: {id}, detection: {{check_command: '{check}'}}, \
+         install: {{steps: [{{command: 'touch ~/{id}'}}]}}}}\n"
+    )
+}
+
+fn with_tasks(home: &Home, tasks: &str) {
+    written(home, "tasks/t.yaml", format!("metadata: {{category: c}}\ntasks:\n{tasks}"));
+}
+
+fn actions(plan: &Value) -> Vec<(&str, &str)> {
+    let tasks = plan["tasks"].as_array().unwrap().iter();
+    tasks.map(|task| (task["id"].as_str().unwrap(), task["action"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_probe_that_hangs_is_cut_off_told_of_and_not_believed() {
+    let home = Home::new();
+    // It says that it is there, to everyone who waits long enough, and has started a process.
+    let hangs = "echo /somewhere; sleep 98765 & wait; true";
+    with_tasks(&home, &(task("hangs", hangs) + &task("there", "true") + &task("absent", "false")));
+    let output = home.run(&["--json", "plan", "--add", "hangs,there,absent"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let plan: Value = serde_json::from_str(&output.stdout).unwrap();
+    let expected = [("absent", "install"), ("hangs", "install"), ("there", "already_installed")];
+    assert_eq!(actions(&plan), expected);
+    let note = "note: whether hangs is there could not be found out: `echo /somewhere; sleep 98765 \
+                & wait; true` did not answer within 10 s; it is taken as not there\n";
+    assert!(output.stderr.contains(note), "{}", output.stderr);
+    wait_until("its end with all it started", || with_in_command_line(&["98765"]).is_empty());
+}
+
+/// Probes that wait for each other: only side by side does any of them end in time.
+#[test]
+fn probes_run_side_by_side() {
+    let home = Home::new();
+    let ids: Vec<String> = (0..4).map(|number| format!("t{number}")).collect();
+    let mut tasks = String::new();
+    for id in &ids {
+        let check = format!(
+            "touch ~/met-{id}; for i in $(seq 900); do set -- ~/met-*; [ $# = 4 ] && exit 0; \
+             sleep 0.01; done; exit 1"
+        );
+        let _ = write!(tasks, "{}", task(id, &check));
+    }
+    with_tasks(&home, &tasks);
+    let plan = home.json(&["plan", "--add", &ids.join(",")]);
+    assert!(actions(&plan).iter().all(|(_, action)| *action == "already_installed"), "{plan}");
+}
+
+#[test]
+fn versions_and_places_are_told_with_what_is_there() {
+    let home = Home::new();
+    written(&home, "there", "");
+    let tasks = "  by_path: {name: P, detection: {installed_indicator: ~/there, \
+                 version_command: echo thing 1.2.3}, install: {steps: [{command: 'false'}]}}\n  \
+                 by_name: {name: N, detection: {check_command: command -v sh}, \
+                 install: {steps: [{command: 'false'}]}}\n";
+    with_tasks(&home, tasks);
+    let plan = home.json(&["plan", "--add", "by_path,by_name"]);
+    let of = |id: &str| {
+        let tasks = plan["tasks"].as_array().unwrap();
+        tasks.iter().find(|task| task["id"] == id).unwrap().clone()
+    };
+    assert_eq!(of("by_path")["version"], "1.2.3");
+    assert_eq!(of("by_path")["path"], home.path().join("there").to_str().unwrap());
+    assert!(of("by_name")["path"].as_str().unwrap().ends_with("/sh"));
+}
+
+/// What a tool needs to be seen, and to run, comes from the tasks it builds on.
+#[test]
+fn a_task_is_looked_for_and_run_with_what_its_dependencies_set_up() {
+    let home = Home::new();
+    let tasks = r#"
+  manager:
+    name: Manager
+    detection: {installed_indicator: ~/manager/tool}
+    path: [~/manager/bin]
+    env_setup: |
+      export MANAGER_HOME="$HOME/manager"
+      managed() { echo "managed $1"; }
+    install: {steps: [{command: 'mkdir -p ~/manager/bin && touch ~/manager/tool'}]}
+  tool:
+    name: Tool
+    detection: {check_command: 'managed x >/dev/null && test -e "$MANAGER_HOME/made"', version_command: managed 4.5}
+    dependencies: {required: [manager]}
+    install: {steps: [{command: 'managed y > "$MANAGER_HOME/made"'}]}
+    verification: {command: 'cat "$MANAGER_HOME/made"', expected_output: managed y}
+"#;
+    with_tasks(&home, tasks);
+    let output = home.run(&["start", "--add", "tool", "--yes"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(fs::read_to_string(home.path().join("manager/made")).unwrap(), "managed y\n");
+    assert_eq!(home.latest_document()["tasks"]["tool"]["result"]["version"], "4.5");
+    // The record has the command as it was approved.
+    let events = home.events(&home.latest());
+    let started = events.iter().find(|e| e["event"] == "command_started" && e["task_id"] == "tool");
+    assert_eq!(started.unwrap()["command"], r#"managed y > "$MANAGER_HOME/made""#);
+    let plan = home.json(&["plan", "--add", "tool"]);
+    assert_eq!(actions(&plan), [("manager", "already_installed"), ("tool", "already_installed")]);
+}

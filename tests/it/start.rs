@@ -1,0 +1,563 @@
+//! `provision start`: from a profile and answers to a machine that is set up, with nobody to ask.
+
+use std::{fs, io::Write, process::Stdio};
+
+use serde_json::{Value, json};
+
+use crate::{
+    catalog_mistakes::written,
+    harness::{Home, Output},
+};
+
+const TASKS: &str = r#"
+metadata: {category: demo}
+tasks:
+  base:
+    name: Base
+    detection: {installed_indicator: ~/made/base}
+    install: {steps: [{command: mkdir -p ~/made && touch ~/made/base}]}
+  red:
+    name: Red
+    detection: {installed_indicator: ~/made/red}
+    dependencies: {required: [base]}
+    conflicts_with: [blue]
+    install: {steps: [{command: touch ~/made/red}]}
+  blue:
+    name: Blue
+    detection: {installed_indicator: ~/made/blue}
+    dependencies: {required: [base]}
+    install: {steps: [{command: touch ~/made/blue}]}
+  shade:
+    name: Shade
+    detection: {installed_indicator: ~/made/shade}
+    dependencies: {required: [base]}
+    options:
+      - {id: depth, prompt: How deep, type: number, default: 3}
+      - {id: finish, prompt: Which finish, type: choice, default: matt, choices: [matt, gloss]}
+    install: {steps: [{command: 'echo "$DEPTH $FINISH" > ~/made/shade'}]}
+  signed:
+    name: Signed
+    detection: {installed_indicator: ~/made/signed}
+    dependencies: {required: [base]}
+    options: [{id: pass_phrase, prompt: A pass phrase, type: secret}]
+    install: {steps: [{command: 'echo "$OWNER: ${#PASS_PHRASE}" > ~/made/signed; echo "it is $PASS_PHRASE"'}]}
+  frame:
+    name: Frame
+    detection: {installed_indicator: ~/made/frame}
+    install: {steps: [{command: mkdir -p ~/made && touch ~/made/frame}]}
+    post_install: [{task: glass, condition: user_choice, prompt: Glass in front of it?}]
+  glass:
+    name: Glass
+    detection: {installed_indicator: ~/made/glass}
+    dependencies: {required: [frame]}
+    install: {steps: [{command: touch ~/made/glass}]}
+"#;
+
+const PROFILE: &str = r#"
+metadata: {id: paint, name: Paint}
+required_tasks: [base]
+question_flow:
+  - id: colour
+    question: Which colour?
+    options:
+      - {letter: A, text: Red - warm, tasks: [red]}
+      - {letter: B, text: Blue - cold, tasks: [blue], follow_up: shading}
+      - {letter: C, text: Explain, action: explain, explanation: Red is warm and blue is cold.}
+  - id: shading
+    question: Shaded?
+    options:
+      - {letter: A, text: "Yes", value: shaded, tasks: [shade]}
+      - {letter: B, text: "No", value: plain}
+  - id: signature
+    question: Will you sign it?
+    options:
+      - {letter: A, text: "Yes", value: sign, tasks: [signed], user_data_required: [owner]}
+      - {letter: B, text: "No", value: unsigned}
+user_data:
+  owner: {prompt: Your name, pattern: '[A-Z].*'}
+"#;
+
+/// A home with a small catalog of its own.
+pub fn painted() -> Home {
+    let home = Home::new();
+    written(&home, "tasks/paint.yaml", TASKS);
+    written(&home, "profiles/paint.yaml", PROFILE);
+    home
+}
+
+fn start(home: &Home, more: &[&str]) -> Output {
+    home.run(&[&["start", "paint", "--no-input"], more].concat())
+}
+
+fn sessions(home: &Home) -> usize {
+    home.json(&["sessions"])["sessions"].as_array().unwrap().len()
+}
+
+/// The document of the session that a run was about.
+fn begun(home: &Home, output: &Output) -> Value {
+    let id = output.stderr.split_whitespace().find(|word| word.starts_with("prov-")).unwrap();
+    let shelves = ["active", "completed", "failed"];
+    let shelf = shelves.iter().find(|shelf| home.document_path(shelf, id).exists()).unwrap();
+    home.document(shelf, id)
+}
+
+fn made(home: &Home, name: &str) -> Option<String> {
+    fs::read_to_string(home.path().join("made").join(name)).ok()
+}
+
+#[test]
+fn every_missing_answer_is_named_at_once_and_nothing_is_left_behind() {
+    let home = painted();
+    let output = start(&home, &["--yes"]);
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: 2 answers are missing
+      cause: `colour` is not answered: Which colour?
+      cause: `signature` is not answered: Will you sign it?
+    hint: `colour`: --answer colour=LETTER: A (red), B (blue)
+    hint: `signature`: --answer signature=LETTER: A (sign), B (unsigned)
+    "#);
+    assert_eq!(sessions(&home), 0);
+    assert!(!home.path().join("records").exists());
+    // What is known of the missing ones grows with the answers.
+    let more = start(&home, &["--yes", "--answer", "colour=b", "--answer", "signature=a"]);
+    insta::assert_snapshot!(more.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: 3 answers are missing
+      cause: `shading` is not answered: Shaded?
+      cause: `owner` is not answered: Your name
+      cause: `pass_phrase` is not answered: A pass phrase
+    hint: `shading`: --answer shading=LETTER: A (shaded), B (plain)
+    hint: `owner`: --data owner=VALUE
+    hint: `pass_phrase`: --data-file FILE or PROVISION_DATA_PASS_PHRASE
+    "#);
+    assert_eq!(sessions(&home), 0);
+}
+
+#[test]
+fn with_answers_and_approval_it_runs_to_completion() {
+    let home = painted();
+    let answers = written(
+        &home,
+        "mine.yaml",
+        "profile: paint\nanswers: {colour: BLUE, shading: a, signature: Unsigned}\noptions: {shade: {depth: 7}}\n",
+    );
+    let output =
+        home.run(&["start", "--answers", answers.to_str().unwrap(), "--yes", "--no-input"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(made(&home, "shade").unwrap(), "7 matt\n");
+    assert!(made(&home, "blue").is_some() && made(&home, "red").is_none());
+    let document = home.latest_document();
+    assert_eq!(document["meta"]["status"], "completed");
+    assert_eq!(document["profile"]["selected"], "paint");
+    assert_eq!(document["profile"]["base_tasks"], json!(["base"]));
+    assert_eq!(document["choices"]["stack_type"]["value"], "paint");
+    assert_eq!(document["choices"]["colour"]["answer"], "B");
+    assert_eq!(document["choices"]["colour"]["value"], "blue");
+    assert_eq!(document["user_data"], json!({"shade.depth": "7", "shade.finish": "matt"}));
+    assert_eq!(document["plan"]["approved_by"], "unattended");
+    assert_eq!(document["meta"]["agent"], "unattended");
+    let phases: Vec<_> = document["phase"]["history"].as_array().unwrap().iter().collect();
+    assert_eq!(phases.len(), 6);
+    for phase in phases {
+        let name = phase["phase"].as_str().unwrap();
+        assert_eq!(document["checkpoints"][name], "passed", "{name}");
+        assert!(document["phase_timing"][name]["duration_seconds"].is_number(), "{name}");
+        assert!(document["phase_artifacts"][name]["timestamp"].is_string(), "{name}");
+        assert!(!document["gates"][name].as_array().unwrap().is_empty(), "{name}");
+    }
+    // One event for each of them.
+    let events = home.events(&home.latest());
+    for kind in ["stack_selected", "plan_presented", "plan_approved"] {
+        assert_eq!(events.iter().filter(|event| event["event"] == kind).count(), 1, "{kind}");
+    }
+    let completed = events.iter().filter(|event| event["event"] == "phase_completed");
+    assert_eq!(completed.count(), 6);
+}
+
+#[test]
+fn a_second_start_finds_everything_and_runs_nothing() {
+    let home = painted();
+    let answers = ["--yes", "--answer", "colour=A", "--answer", "signature=B"];
+    let first = begun(&home, &start(&home, &answers));
+    let second = begun(&home, &start(&home, &answers));
+    assert_eq!(second["meta"]["status"], "completed");
+    assert_eq!(first["plan"]["digest"], second["plan"]["digest"]);
+    let events = home.events(second["meta"]["id"].as_str().unwrap());
+    assert!(!events.iter().any(|event| event["event"] == "command_started"));
+    for task in second["tasks"].as_object().unwrap().values() {
+        assert_eq!(task["result"]["already_installed"], true, "{task}");
+    }
+}
+
+#[test]
+fn without_approval_it_waits_with_its_plan() {
+    let home = painted();
+    let output = start(&home, &["--answer", "colour=A", "--answer", "signature=B"]);
+    let id = home.latest();
+    let digest = home.latest_document()["plan"]["digest"].as_str().unwrap().to_owned();
+    let shown = output.snapshot(&home).replace(&id, "[ID]").replace(&digest, "[DIGEST]");
+    insta::assert_snapshot!(shown, @r#"
+    exit 4
+    --- stdout
+    --- stderr
+    session [ID]
+    plan of 2 tasks
+    plan of paint: 2 to install
+    digest [DIGEST]
+
+    demo
+      install   base      Base, 1 command [home]
+          $ mkdir -p ~/made && touch ~/made/base
+      install   red       Red, 1 command [home]
+          $ touch ~/made/red
+    paused: the plan waits for approval; nothing has been run
+    hint: read what it would run, above; then: provision resume [ID] --approve [DIGEST]
+    hint: or approve it now and run it later: provision approve [ID] [DIGEST]
+    "#);
+    assert!(made(&home, "base").is_none());
+    let document = home.latest_document();
+    assert_eq!(document["meta"]["status"], "paused");
+    assert_eq!(document["phase"]["current"], "present_plan");
+    assert_eq!(document["checkpoints"]["present_plan"], "pending");
+    let resumed = home.run(&["resume", &id, "--approve", &digest[..6]]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert_eq!(home.latest_document()["plan"]["approved_by"], "user");
+    assert!(made(&home, "red").is_some());
+}
+
+#[test]
+fn what_was_given_wrongly_is_told_all_at_once() {
+    let home = painted();
+    let answers = written(
+        &home,
+        "mine.yaml",
+        "answers: {colour: Z, signatur: A}\nuser_data: {onwer: ada}\noptions: {shade: {deth: 1}, shad: {}}\nwithout: [blu]\n",
+    );
+    let file = answers.to_str().unwrap();
+    let output = start(&home, &["--answers", file, "--answer", "shading=Q", "--data", "x=1"]);
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: there are 8 mistakes in what was given
+      cause: `Z` is no answer to `colour`: A (red), B (blue)
+      cause: `Q` is no answer to `shading`: A (shaded), B (plain)
+      cause: `onwer` is not a value that is asked for; did you mean `owner`?
+      cause: `x` is not a value that is asked for
+      cause: task `shade` has no option `deth`; did you mean `depth`?
+      cause: there is no question `signatur`; did you mean `signature`?
+      cause: there is no task `blu`; did you mean `blue`?
+      cause: there is no task `shad`; did you mean `shade`?
+      cause: `signature` is not answered: Will you sign it?
+    hint: `signature`: --answer signature=LETTER: A (sign), B (unsigned)
+    "#);
+    assert_eq!(sessions(&home), 0);
+}
+
+#[test]
+fn a_file_with_answers_is_checked_like_a_catalog() {
+    let home = painted();
+    let answers = written(&home, "mine.yaml", "answrs: {}\nmode: often\nadd: jq\nanswers: [a]\n");
+    let output = start(&home, &["--answers", answers.to_str().unwrap()]);
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the file with answers `[HOME]/mine.yaml` has 4 mistakes
+      cause: [HOME]/mine.yaml:1:1: an answers file has no field `answrs`
+      cause: [HOME]/mine.yaml:2:7: `often` is not one of `all_at_once`, `review_each_step`
+      cause: [HOME]/mine.yaml:3:6: expected a list of task ids, found the text `jq`
+      cause: [HOME]/mine.yaml:4:10: expected a mapping, found a list
+    hint: did you mean `answers`?
+    hint: write [jq]
+    hint: `provision schema answers` says what one looks like
+    "#);
+    let missing = start(&home, &["--answers", "nowhere.yaml"]);
+    insta::assert_snapshot!(missing.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the file with answers `nowhere.yaml` has 1 mistake
+      cause: nowhere.yaml:1:1: it leads nowhere: there is no such file
+    hint: `provision schema answers` says what one looks like
+    "#);
+}
+
+#[test]
+fn explaining_is_no_answer() {
+    let home = painted();
+    let output = start(&home, &["--answer", "colour=C", "--answer", "signature=b"]);
+    assert_eq!(output.code, Some(2));
+    let message = "`C` is no answer to `colour`: A (red), B (blue)";
+    assert!(output.stderr.contains(message), "{}", output.stderr);
+}
+
+#[test]
+fn data_is_held_against_its_pattern_and_its_kind() {
+    let home = painted();
+    let base = ["--answer", "colour=b", "--answer", "shading=a", "--answer", "signature=a"];
+    let bad = [
+        &base[..],
+        &["--data", "owner=ada", "--data", "depth=deep", "--data", "shade.finish=rough"],
+    ];
+    let output = start(&home, &bad.concat());
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: there are 3 mistakes in what was given
+      cause: `owner`: `ada` does not match `[A-Z].*`
+      cause: `shade.depth`: `deep` is not a number
+      cause: `shade.finish`: `rough` is none of matt, gloss
+    "#);
+    let good = [&base[..], &["--data", "owner=Ada", "--data", "finish=GLOSS"]];
+    let output = start(&home, &good.concat());
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    let document = home.latest_document();
+    assert_eq!(document["user_data"]["owner"], "Ada");
+    assert_eq!(document["user_data"]["shade.finish"], "gloss");
+}
+
+#[test]
+fn a_secret_comes_by_file_environment_or_standard_input_and_is_never_written() {
+    let secret = "correct horse battery";
+    let base = ["--yes", "--answer", "colour=a", "--answer", "signature=a", "--data", "owner=Ada"];
+    let given = json!({"pass_phrase": secret}).to_string();
+    for way in ["file", "environment", "stdin"] {
+        let home = painted();
+        let arguments = [&["start", "paint", "--no-input"][..], &base[..]].concat();
+        let output = match way {
+            "file" => {
+                let file = written(&home, "secret.json", &given);
+                let output =
+                    home.run(&[&arguments[..], &["--data-file", file.to_str().unwrap()]].concat());
+                fs::remove_file(file).unwrap();
+                output
+            }
+            "environment" => {
+                Output::of(home.command(&arguments).env("PROVISION_DATA_PASS_PHRASE", secret))
+            }
+            _ => {
+                let mut command = home.command(&[&arguments[..], &["--data-file", "-"]].concat());
+                let mut child = command
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                child.stdin.take().unwrap().write_all(given.as_bytes()).unwrap();
+                Output::after(child)
+            }
+        };
+        assert_eq!(output.code, Some(0), "{way}: {}", output.stderr);
+        assert_eq!(made(&home, "signed").unwrap(), format!("Ada: {}\n", secret.len()), "{way}");
+        assert!(!output.stderr.contains(secret), "{way}: {}", output.stderr);
+        for (path, _, content) in crate::harness::tree(home.path()) {
+            let content = String::from_utf8_lossy(&content);
+            assert!(!content.contains(secret), "{way}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_secret_in_sight_is_refused_and_not_repeated() {
+    let home = painted();
+    let base = ["--yes", "--answer", "colour=a", "--answer", "signature=a", "--data", "owner=Ada"];
+    let secret = "correct horse battery";
+    let typed = start(&home, &[&base[..], &["--data", &format!("pass_phrase={secret}")]].concat());
+    insta::assert_snapshot!(typed.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `pass_phrase` is a secret, and neither a command line nor a file with answers is a place for one
+    hint: give it with --data-file FILE (`-` is standard input) or PROVISION_DATA_PASS_PHRASE
+    "#);
+    for file in [
+        format!("user_data: {{pass_phrase: {secret}}}"),
+        format!("options: {{signed: {{pass_phrase: {secret}}}}}"),
+    ] {
+        let answers = written(&home, "mine.yaml", file);
+        let output = start(&home, &[&base[..], &["--answers", answers.to_str().unwrap()]].concat());
+        assert_eq!(output.code, Some(2), "{}", output.stderr);
+        assert!(output.stderr.contains("`pass_phrase` is a secret"), "{}", output.stderr);
+        assert!(!output.stderr.contains(secret), "{}", output.stderr);
+    }
+    let missing = start(&home, &base);
+    assert_eq!(missing.code, Some(2));
+    let how = "--data-file FILE or PROVISION_DATA_PASS_PHRASE";
+    assert!(missing.stderr.contains(how), "{}", missing.stderr);
+    assert_eq!(sessions(&home), 0);
+}
+
+#[test]
+fn a_resumed_session_asks_for_its_secret_again_and_only_while_it_needs_it() {
+    let home = painted();
+    let base = ["--answer", "colour=a", "--answer", "signature=a", "--data", "owner=Ada"];
+    // The plan is shown without it: a secret is for commands.
+    assert_eq!(start(&home, &base).code, Some(4));
+    let id = home.latest();
+    let digest = home.latest_document()["plan"]["digest"].as_str().unwrap().to_owned();
+    let without = home.run(&["resume", &id, "--approve", &digest]);
+    assert_eq!(without.code, Some(2), "{}", without.stderr);
+    assert!(without.stderr.contains("pass_phrase"), "{}", without.stderr);
+    let mut command = home.command(&["resume", &id, "--approve", &digest]);
+    let output = Output::of(command.env("PROVISION_DATA_PASS_PHRASE", "correct horse"));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    // Everything is there: nobody needs it any more.
+    let again = start(&home, &[&base[..], &["--yes"]].concat());
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+}
+
+#[test]
+fn single_tools_need_no_profile() {
+    let home = painted();
+    let output = home.run(&["start", "--add", "red,shade", "--yes", "--no-input"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let document = home.latest_document();
+    assert_eq!(document["profile"]["selected"], "custom");
+    let tasks: Vec<_> = document["tasks"].as_object().unwrap().keys().collect();
+    assert_eq!(tasks, ["base", "red", "shade"]);
+    let nothing = home.run(&["start", "--no-input"]);
+    assert_eq!(nothing.code, Some(2));
+    assert!(nothing.stderr.contains("essentials, fullstack-web"), "{}", nothing.stderr);
+    let other = home.run(&["start", "pant"]);
+    assert_eq!(other.code, Some(2));
+    assert!(other.stderr.contains("did you mean `paint`?"), "{}", other.stderr);
+}
+
+#[test]
+fn two_that_conflict_are_decided_by_a_recorded_answer() {
+    let home = painted();
+    let base = ["--answer", "colour=b", "--answer", "shading=b", "--answer", "signature=b"];
+    let both = [&base[..], &["--add", "red"]].concat();
+    let output = start(&home, &both);
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: no plan can be made, for 1 reason
+      cause: tasks `blue` (paint → colour: B → blue) and `red` (--add → red) get in each other's way
+    hint: decide with --answer conflict.blue.red=A (blue only), B (red only) or C (both)
+    "#);
+    for (answer, value, tasks) in
+        [("A", "blue", json!(["base", "blue"])), ("both", "both", json!(["base", "blue", "red"]))]
+    {
+        let decided = format!("conflict.blue.red={answer}");
+        let output = start(&home, &[&both[..], &["--answer", &decided]].concat());
+        // `red` was asked for by name: it cannot be both added and dropped.
+        if value == "blue" {
+            assert_eq!(output.code, Some(2), "{}", output.stderr);
+            assert!(output.stderr.contains("asked for with --add"), "{}", output.stderr);
+            continue;
+        }
+        assert_eq!(output.code, Some(4), "{}", output.stderr);
+        let document = begun(&home, &output);
+        assert_eq!(document["choices"]["conflict.blue.red"]["value"], value);
+        let planned: Vec<_> = document["tasks"].as_object().unwrap().keys().collect();
+        assert_eq!(json!(planned), tasks);
+    }
+}
+
+#[test]
+fn what_is_installed_already_may_be_in_the_way_too() {
+    let home = painted();
+    fs::create_dir_all(home.path().join("made")).unwrap();
+    fs::write(home.path().join("made/blue"), "").unwrap();
+    let base = ["--yes", "--answer", "colour=a", "--answer", "signature=b"];
+    let output = start(&home, &base);
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: no plan can be made, for 1 reason
+      cause: task `red` (paint → colour: A → red) gets in the way of `blue`, which is installed already
+    hint: decide with --answer conflict.red.blue=A (leave red out) or B (both)
+    "#);
+    let left_out =
+        start(&home, &[&base[..], &["--answer", "conflict.red.blue=leave_out"]].concat());
+    assert_eq!(left_out.code, Some(0), "{}", left_out.stderr);
+    assert!(made(&home, "red").is_none());
+    let beside = start(&home, &[&base[..], &["--answer", "conflict.red.blue=B"]].concat());
+    assert_eq!(beside.code, Some(0), "{}", beside.stderr);
+    assert!(made(&home, "red").is_some());
+    let document = begun(&home, &beside);
+    assert_eq!(document["choices"]["conflict.red.blue"]["value"], "both");
+}
+
+#[test]
+fn what_a_task_offers_to_bring_along_comes_only_if_wanted() {
+    for (answer, comes) in
+        [(None, false), (Some("also.frame.glass=no"), false), (Some("also.frame.glass=A"), true)]
+    {
+        let home = painted();
+        let mut arguments = vec!["start", "--add", "frame", "--yes"];
+        arguments.extend(answer.iter().flat_map(|answer| ["--answer", answer]));
+        let output = home.run(&arguments);
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        assert_eq!(made(&home, "glass").is_some(), comes, "{answer:?}");
+        let choice = &home.latest_document()["choices"]["also.frame.glass"]["value"];
+        assert_eq!(choice, if comes { "yes" } else { "no" });
+    }
+}
+
+#[test]
+fn what_is_needed_cannot_be_left_out() {
+    let home = painted();
+    let base = ["--answer", "colour=a", "--answer", "signature=b"];
+    let output = start(&home, &[&base[..], &["--without", "base"]].concat());
+    insta::assert_snapshot!(output.snapshot(&home), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: no plan can be made, for 2 reasons
+      cause: task `base` cannot be left out: profile `paint` requires it (paint → base)
+      cause: task `base` cannot be left out: task `red` needs it (paint → colour: A → red → base)
+    "#);
+    let anyway = start(&home, &[&base[..], &["--without", "red"]].concat());
+    assert_eq!(anyway.code, Some(4), "{}", anyway.stderr);
+    let planned = begun(&home, &anyway);
+    assert!(planned["tasks"].get("red").is_none(), "{planned}");
+    assert_eq!(planned["choices"]["tools_left_out"]["value"], "red");
+}
+
+#[test]
+fn events_and_the_end_are_told_as_json() {
+    let home = painted();
+    let base = ["--answer", "colour=a", "--answer", "signature=b"];
+    let output = home.run(&[&["--json", "start", "paint", "--yes"][..], &base[..]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let lines: Vec<Value> =
+        output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["event"], "session_created");
+    let end = lines.last().unwrap();
+    assert_eq!(end["event"], "run_ended");
+    assert_eq!(end["status"], "completed");
+    assert_eq!(lines.len() - 1, home.events(&home.latest()).len());
+    let failed = home.run(&["--json", "start", "paint"]);
+    assert_eq!(failed.code, Some(2));
+    assert_eq!(failed.stdout, "");
+    let error: Value = serde_json::from_str(&failed.stderr).unwrap();
+    assert_eq!(error["error"]["operation"], "start");
+    assert_eq!(error["error"]["causes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_earlier_session_that_is_not_finished_is_named_and_recorded() {
+    let home = painted();
+    let base = ["--answer", "colour=a", "--answer", "signature=b"];
+    assert_eq!(start(&home, &base).code, Some(4));
+    let first = home.latest();
+    let output = start(&home, &[&base[..], &["--yes"]].concat());
+    assert_eq!(output.code, Some(0));
+    assert!(output.stderr.contains(&format!("not finished: {first}")), "{}", output.stderr);
+    let document = begun(&home, &Output { stderr: output.stderr.replace(&first, ""), ..output });
+    let gate = &document["gates"]["session_check"][2];
+    assert_eq!(gate["gate"], "earlier_sessions_dealt_with");
+    assert_eq!((gate["level"].as_str(), gate["status"].as_str()), (Some("SHOULD"), Some("failed")));
+    assert!(gate["evidence"].as_str().unwrap().contains(&first));
+}

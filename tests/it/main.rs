@@ -37,6 +37,7 @@ mod lost_journals;
 mod mending;
 mod own_catalog;
 mod plan_files;
+mod planner;
 mod plans;
 mod power_cuts;
 mod prune;

@@ -518,3 +518,29 @@ tasks:
     let output = home.run(&["--catalog", folder, "catalog", "validate"]);
     assert_eq!(output.code, Some(0), "{}", output.stdout);
 }
+
+#[test]
+fn what_counts_where_nobody_answers_must_be_an_answer() {
+    let home = Home::new();
+    let profile = |default: &str| {
+        format!(
+            "metadata: {{id: p, name: P}}\nquestion_flow:\n  - id: q\n    question: Q?\n    \
+             default: {default}\n    options:\n      - {{letter: A, text: One}}\n      \
+             - {{letter: B, text: Why, action: explain, explanation: So.}}\n"
+        )
+    };
+    for (default, message) in [
+        ("a", None),
+        ("ONE", None),
+        ("B", Some("`B` explains, and is no answer")),
+        ("C", Some("no option has the letter or the value `C`")),
+    ] {
+        let path = written(&home, "profile.yaml", profile(default));
+        let (code, said) = validate(&home, &[], &path);
+        assert_eq!(code, Some(if message.is_some() { 8 } else { 0 }), "{default}: {said}");
+        assert_eq!(said["diagnostics"][0]["message"].as_str(), message, "{default}");
+        if message.is_some() {
+            assert_eq!(said["diagnostics"][0]["line"], 5, "{said}");
+        }
+    }
+}

@@ -241,7 +241,7 @@ impl World {
             if !one_of.is_empty() {
                 self.check_served(task, &served);
             }
-            self.check_variant(task, planned.variant.as_deref(), &served);
+            Self::check_variant(task, planned.variant.as_deref(), &served);
             for other in &task.conflicts_with {
                 let both_there = self.there.contains(other) && self.there.contains(&task.id);
                 let is_there = place.contains_key(other) || self.there.contains(other);
@@ -263,7 +263,7 @@ impl World {
         assert!(!any_there || self.there.contains(*served), "{} is served by {served}", task.id);
     }
 
-    fn check_variant(&self, task: &Task, variant: Option<&str>, served: &[&TaskId]) {
+    fn check_variant(task: &Task, variant: Option<&str>, served: &[&TaskId]) {
         let variants = &task.install.variants;
         if variants.is_empty() {
             assert_eq!(variant, None);

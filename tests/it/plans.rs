@@ -182,7 +182,7 @@ fn every_problem_is_told_in_one_run_with_the_way_that_leads_there() {
     written(
         &home,
         "tasks/wrong.yaml",
-        r#"
+        r"
 metadata: {category: c}
 tasks:
   egg: {name: Egg, detection: {installed_indicator: ~/egg}, dependencies: {required: [hen]}, install: {steps: [{command: touch ~/egg}]}}
@@ -193,12 +193,12 @@ tasks:
   dog: {name: Dog, detection: {installed_indicator: ~/dog}, install: {steps: [{command: touch ~/dog}]}}
   fire: {name: Fire, detection: {installed_indicator: ~/fire}, install: {steps: [{command: touch ~/fire}]}}
   water: {name: Water, detection: {installed_indicator: ~/water}, conflicts_with: [fire], install: {steps: [{command: touch ~/water}]}}
-"#,
+",
     );
     written(
         &home,
         "profiles/wrong.yaml",
-        r#"
+        r"
 metadata: {id: wrong, name: Wrong}
 required_tasks: [egg, far, ripgrpe]
 question_flow:
@@ -208,7 +208,7 @@ question_flow:
       - {letter: A, text: Both, value: both, tasks: [cat, dog]}
       - {letter: B, text: None, value: none}
 default_cli_tools: [fire, water]
-"#,
+",
     );
     if !std::path::Path::new("/etc/debian_version").exists() {
         println!("skipped: what is missing here is Debian's variant");

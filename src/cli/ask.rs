@@ -2,11 +2,11 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use super::output;
+use super::{output, settings::Settings};
 
-/// Whether there is someone to ask.
-pub(super) fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+/// Whether there is someone to ask, and nobody has forbidden it.
+pub(super) fn can_ask(settings: &Settings) -> bool {
+    !settings.no_input && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// A question to be answered with yes; anything else is no.

@@ -36,12 +36,12 @@ pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, F
     let recovered = if prospect.level == BY_HAND {
         let no_plan = || RecoverError::NoPlan { id: id.clone() };
         let plan = prospect.plan.as_ref().ok_or_else(no_plan)?;
-        let Some((at, approved_by)) = place_by_hand(&id, args, plan)? else {
+        let Some((at, approved_by)) = place_by_hand(settings, &id, args, plan)? else {
             return Err(undecided(settings, &id, &prospect));
         };
         engine::recover_by_hand(&around, &id, plan, &at, approved_by)?
     } else {
-        if !(args.yes || ask::can_ask() && ask::confirm("Do it?")) {
+        if !(args.yes || ask::can_ask(settings) && ask::confirm("Do it?")) {
             return Err(undecided(settings, &id, &prospect));
         }
         engine::recover(&around, &id, prospect.level)?
@@ -71,6 +71,7 @@ fn whole(settings: &Settings, id: &SessionId) -> Result<ExitCode, Failure> {
 
 /// Where the session is to go on, as a person says.
 fn place_by_hand(
+    settings: &Settings,
     id: &SessionId,
     args: &RecoverArgs,
     plan: &Plan,
@@ -80,7 +81,7 @@ fn place_by_hand(
             engine::check_place(id, plan, at)?;
             at.clone()
         }
-        None => match ask_for_place(id, plan) {
+        None => match ask_for_place(settings, id, plan) {
             Some(at) => at,
             None => return Ok(None),
         },
@@ -90,13 +91,13 @@ fn place_by_hand(
         return Ok(Some((at, ApprovedBy::Unattended)));
     }
     let question = format!("Go on at {}:{} of this plan?", at.task_id, at.command_index);
-    let agreed = ask::can_ask() && ask::confirm(&question);
+    let agreed = ask::can_ask(settings) && ask::confirm(&question);
     Ok(agreed.then_some((at, ApprovedBy::User)))
 }
 
 /// Asks until there is such a place, or nobody answers.
-fn ask_for_place(id: &SessionId, plan: &Plan) -> Option<ResumeAt> {
-    while ask::can_ask() {
+fn ask_for_place(settings: &Settings, id: &SessionId, plan: &Plan) -> Option<ResumeAt> {
+    while ask::can_ask(settings) {
         let text = ask::line("Resume at which of them (TASK or TASK:N; nothing leaves it)? ")?;
         let place = text.parse().and_then(|Place(at)| {
             engine::check_place(id, plan, &at).map_err(|error| error.to_string())?;

@@ -22,6 +22,7 @@ pub(super) struct Settings {
     catalogs: Vec<PathBuf>,
     lock_timeout: Duration,
     pub quiet: bool,
+    pub no_input: bool,
     verbose: bool,
 }
 
@@ -42,6 +43,7 @@ impl Settings {
             catalogs: global.catalog,
             lock_timeout: global.lock_timeout,
             quiet: global.quiet,
+            no_input: global.no_input,
             verbose: global.verbose,
         })
     }

@@ -100,7 +100,13 @@ pub fn mistakes_in_profile(catalog: &Catalog, id: &str, told: &[PlanProblem]) ->
         told.iter().any(names)
     };
     let mistakes = catalog.mistakes_behind_profile(id).into_iter();
-    mistakes.filter(|mistake| !is_told(mistake)).map(placed).collect()
+    let mut untold: Vec<_> = mistakes.filter(|mistake| !is_told(mistake)).map(placed).collect();
+    if untold.is_empty() && told.is_empty() {
+        // Whatever it is: what is not sound is not run.
+        untold
+            .push(format!("profile `{id}` has a mistake: `provision catalog show {id}` says more"));
+    }
+    untold
 }
 
 fn placed(mistake: &Diagnostic) -> String {

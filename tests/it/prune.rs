@@ -28,6 +28,10 @@ fn logs_go_and_the_record_of_what_was_installed_stays() {
     assert_eq!(output.code, Some(4), "{}", output.stderr);
     assert!(output.stderr.contains("it installed git"), "{}", output.stderr);
     assert_eq!(tree(home.path()), before);
+    // Nor is anyone asked who does not want to be.
+    let silent = home.on_terminal(&["--no-input", "prune", "--older-than", "0s"], "y\n");
+    assert_eq!(silent.code, Some(4), "{}", silent.stdout);
+    assert_eq!(tree(home.path()), before);
     // Nothing is old enough.
     let young = home.json(&["prune", "--yes"]);
     assert_eq!(young["removed"], json!({"bytes": 0, "records": 0}));

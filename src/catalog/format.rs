@@ -345,7 +345,7 @@ pub static ANSWERS: Record = Record {
         Field::optional("profile", Text(Form::Name), "The profile that is chosen"),
         Field::optional(
             "answers",
-            Map(Form::Name, &Text(Form::Some)),
+            Map(Form::Some, &Text(Form::Some)),
             "The letter or the value of an option, by question",
         ),
         Field::optional(

@@ -10,12 +10,23 @@ use super::{
 };
 use crate::model::{AnswerAction, Profile, nearest};
 
+/// Choices that every session may hold, whatever its profile asks.
+const RESERVED: [&str; 3] = ["stack_type", "tools_added", "tools_left_out"];
+
 /// Looks at one profile; `is_ours` is stricter.
 pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile, is_ours: bool) {
     let top = KeyPath::root();
     let questions = top.key("question_flow");
+    if profile.id() == "custom" {
+        let message = "`custom` is what single tools are recorded as";
+        lint.at(Code::ReservedName, &top.key("metadata").key("id"), message);
+    }
     let mut lines: HashMap<String, usize> = HashMap::new();
     for (at, id) in ids(lint, &questions) {
+        if RESERVED.contains(&id.as_str()) {
+            let message = format!("`{id}` is what something else is recorded as");
+            lint.at(Code::ReservedName, &at, message);
+        }
         let line = lint.root.find(&at).place.line;
         if let Some(first) = lines.get(&id) {
             let message = format!("question `{id}` stands here and in line {first}");

@@ -42,6 +42,9 @@ pub(super) fn advance(
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
     if !force {
         let gates = engine::in_the_way(&around, &id)?;
+        if gates.is_empty() && settings.json {
+            return output::json_document(&json!({"session_id": id, "in_the_way": []}));
+        }
         if gates.is_empty() {
             return output::data(&format!("nothing stands in the way of {id}\n"));
         }

@@ -273,10 +273,10 @@ pub(super) struct WalkArgs {
     #[arg(long, value_name = "QUESTION=ANSWER", value_parser = key_value)]
     pub answer: Vec<(String, String)>,
     /// A task beside those of the profile
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
     pub add: Vec<TaskId>,
     /// A task that is left out
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
     pub without: Vec<TaskId>,
     /// Run everything, or ask before each step
     #[arg(long, value_name = "MODE")]
@@ -366,8 +366,19 @@ pub(super) enum SchemaOf {
     Answers,
 }
 
+/// A task as it is named on a command line.
+fn task_id(text: &str) -> Result<TaskId, String> {
+    if text.trim().is_empty() || text.contains(char::is_whitespace) {
+        return Err("expected the id of a task; `provision catalog list` names them".into());
+    }
+    text.parse().map_err(|error: IdError| error.to_string())
+}
+
 fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    if key.is_empty() {
+        return Err("expected a name before the `=`".into());
+    }
     Ok((key.to_owned(), value.to_owned()))
 }
 

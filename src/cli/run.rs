@@ -103,6 +103,10 @@ pub(super) fn run_with(
     let mut watcher = |told: Told<'_>| match told {
         // Whoever read along may have gone; the run goes on all the same.
         Told::Event(event) if json => drop(output::json_line(event)),
+        // Events are all there is on stdout; what else is to know is said beside them.
+        Told::Note(note) if json && !quiet => {
+            output::talk(&format!("note: {}\n", face::visible(note)));
+        }
         told if !json && !quiet => output::talk(&progress.lines(&told)),
         _ => {}
     };

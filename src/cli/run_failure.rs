@@ -23,6 +23,7 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::OtherDigest { .. }
         | RunError::PlanChanged { .. }
         | RunError::PlanEdited { .. }
+        | RunError::Interrupted
         | RunError::NotForced { source: NotForced::Unforceable { .. }, .. } => Kind::Undecided,
         RunError::NeedsRoot { .. } => Kind::InvalidPlan,
         RunError::Unready(unready) if unready.is_hopeless() => Kind::InvalidCatalog,
@@ -33,6 +34,7 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::MissingData { .. }
         | RunError::UnknownDatum(_)
         | RunError::SecretInSight(_)
+        | RunError::DatumFixed(_)
         | RunError::NulInDatum(_)
         | RunError::NotResumable { .. }
         | RunError::NothingToResume
@@ -133,7 +135,11 @@ impl From<RunError> for Failure {
                 failure.file = Some(path);
                 failure.session = Some(id);
             }
+            RunError::DatumFixed(_) => {
+                failure.hints.push("leave it away, or make another plan with that value".into());
+            }
             RunError::UnknownDatum(_)
+            | RunError::Interrupted
             | RunError::NulInDatum(_)
             | RunError::Walk(_)
             | RunError::Runtime(_) => {}

@@ -15,6 +15,7 @@ use crate::{
 };
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed")]
 pub(super) struct Settings {
     pub clock: Clock,
     pub json: bool,

@@ -80,20 +80,25 @@ pub(super) fn plan(
     Ok(())
 }
 
-/// The plan is there whole, or what was there before.
+/// The plan is there whole, or what was there before. What is no file, such as a pipe, is written
+/// to, and never replaced.
 fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     let failed = |error: &dyn std::error::Error| {
-        let mut failure = Failure::new(
-            Kind::Usage,
-            format!("the plan cannot be written to `{}`", path.display()),
-        );
+        let message = format!("the plan cannot be written to `{}`", path.display());
+        let mut failure = Failure::new(Kind::Usage, message);
         failure.causes.push(error.to_string());
         failure.causes.extend(super::failure::causes(error));
         failure.file = Some(path.into());
         failure
     };
     let path = std::path::absolute(path).map_err(|error| failed(&error))?;
-    disk::save(&Fs::real(), &path, text, None).map_err(|error| failed(&error))
+    // Who names a link means what it leads to.
+    let place = disk::resolve(&path).map_err(|error| failed(&error))?.unwrap_or(path.clone());
+    let is_file = std::fs::metadata(&place).map_or(true, |there| there.is_file());
+    if is_file {
+        return disk::save(&Fs::real(), &place, text, None).map_err(|error| failed(&error));
+    }
+    disk::write_into(&place, text).map_err(|error| failed(&error))
 }
 
 fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {

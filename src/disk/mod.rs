@@ -12,4 +12,4 @@ pub use error::{DiskError, Operation};
 pub use faulty::{Fault, FaultKind, FaultyFs, Lasting};
 pub use fs::{Entry, EntryKind, File, Fs, Stat, Traffic};
 pub use lock::{Holder, Lock, LockError, is_held};
-pub use save::{read_whole, remove_if_there, resolve, save};
+pub use save::{read_whole, remove_if_there, resolve, save, write_into};

@@ -24,6 +24,14 @@ pub fn save(fs: &Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> Result
     fs.sync_dir(path.parent().unwrap_or(Path::new(".")))
 }
 
+/// Writes to what is no file, such as a pipe or a terminal: it cannot be replaced, nor synced.
+#[expect(clippy::disallowed_methods, reason = "this room writes")]
+pub fn write_into(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    let opened = std::fs::OpenOptions::new().write(true).open(path);
+    let written = opened.and_then(|mut open| std::io::Write::write_all(&mut open, bytes));
+    written.map_err(|error| DiskError::new(Operation::Write, path, error))
+}
+
 /// A whole file, unless it is longer than `limit`: then the length it has.
 pub fn read_whole(fs: &Fs, path: &Path, limit: u64) -> Result<Result<Vec<u8>, u64>, DiskError> {
     let file = fs.open_read(path)?;

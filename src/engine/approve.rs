@@ -66,7 +66,7 @@ pub fn approve(around: &Surroundings, id: &SessionId, digest: &str) -> Result<Ap
 /// What stands in the way of a session.
 pub fn in_the_way(around: &Surroundings, id: &SessionId) -> Result<Vec<GateRecord>, RunError> {
     let loaded = around.store.load(id)?;
-    Ok(gates::standing_in_the_way(&loaded.session).into_iter().cloned().collect())
+    Ok(gates::standing_in_the_way(&loaded.session))
 }
 
 /// Lets a session past the gates that stand in its way, and records that as a violation. Returns
@@ -77,8 +77,7 @@ pub fn force(
     reason: &str,
 ) -> Result<Vec<GateRecord>, RunError> {
     let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
-    let forced: Vec<GateRecord> =
-        gates::standing_in_the_way(recorder.session()).into_iter().cloned().collect();
+    let forced = gates::standing_in_the_way(recorder.session());
     let events = match gates::force(recorder.session(), reason) {
         Ok(events) => events,
         Err(error) => {

@@ -35,14 +35,13 @@ pub(super) struct Change {
 
 /// Holds the plan that a session was shown against what the catalog says now.
 pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -> Comparison {
-    let Some(facts) = flow::recorded_facts(session) else { return Comparison::Same };
+    let Some((facts, platform)) = flow::recorded_facts(session) else { return Comparison::Same };
     let layers = around.layers.or_recorded(&session.profile.catalogs);
     let catalog = match layers.load(around.store.fs()) {
         Ok(catalog) => catalog,
         Err(error) => return Comparison::Unknown(error.to_string()),
     };
     let (offer, profiles) = (shelf::offer(&catalog), shelf::profiles(&catalog));
-    let platform = super::platform(&around.environment);
     let walk = Walk {
         offer: &offer,
         profiles: &profiles,
@@ -60,11 +59,14 @@ pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -
             if digest == shown.compute_digest() {
                 return Comparison::Same;
             }
+            let mut difference = plan_difference(shown, &now);
             let manifests = shelf::manifests(&catalog, &now);
             let presented = walk.take(session, Input::Present { manifests });
-            let events = presented.map(|step| step.events).unwrap_or_default();
-            let difference = plan_difference(shown, &now);
-            Comparison::Changed(Box::new(Change { difference, now: Some((now, digest, events)) }))
+            if presented.is_err() {
+                difference.push("! there are questions that nobody has answered".into());
+            }
+            let now = presented.ok().map(|step| (now, digest, step.events));
+            Comparison::Changed(Box::new(Change { difference, now }))
         }
     }
 }
@@ -91,9 +93,9 @@ pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan
     let Some(digest) = &session.plan.digest else {
         return store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() });
     };
-    let kept = store.plan(id);
-    if let Ok(Some(kept)) = &kept
-        && kept.compute_digest() != *digest
+    let approved = store.approved_plan(id, digest);
+    if approved.is_err()
+        && let Ok(Some(kept)) = &store.plan(id)
         && !flow::anything_begun(session)
         && let Some(shown) = made_again(around, session).filter(|p| p.compute_digest() == *digest)
     {
@@ -104,7 +106,7 @@ pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan
             difference,
         });
     }
-    Ok(store.approved_plan(id, digest)?)
+    Ok(approved?)
 }
 
 /// A plan that takes the place of the one that was shown, and the events that say so.
@@ -161,7 +163,6 @@ pub(super) fn follow_the_catalog(
             tasks_to_review: Vec::new(),
         }));
     }
-    recorder.keep_plan(&around.store, &plan)?;
     kinds.extend(events);
     Ok(Some(Replacement { plan, events: kinds }))
 }

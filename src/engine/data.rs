@@ -28,7 +28,12 @@ impl std::fmt::Debug for GivenData {
 impl GivenData {
     fn get(&self, key: &str) -> Option<&String> {
         let elsewhere = || self.environment.get(&environment_name(key));
-        self.command_line.get(key).or_else(|| self.file.get(key)).or_else(elsewhere)
+        self.named(key).or_else(elsewhere)
+    }
+
+    /// What was given under this very name, and for this run.
+    fn named(&self, key: &str) -> Option<&String> {
+        self.command_line.get(key).or_else(|| self.file.get(key))
     }
 }
 
@@ -57,8 +62,8 @@ impl std::fmt::Debug for UserData {
 }
 
 impl UserData {
-    /// What was given now counts before what the session recorded, and that before the plan.
-    /// Everything that is missing is named at once.
+    /// A value of the plan is part of what was approved: it stays. For the others, what was given now
+    /// counts before what the session recorded. Everything that is missing is named at once.
     pub(super) fn gather(
         plan: &Plan,
         session: Option<&Document>,
@@ -76,10 +81,16 @@ impl UserData {
         let mut missing = Vec::new();
         for (key, datum) in &plan.user_data {
             let recorded = || session?.user_data.get(key)?.as_str().map(str::to_owned);
-            let value = match given.get(key) {
-                Some(value) => Some(value.clone()),
-                None if datum.secret => None,
-                None => recorded().or_else(|| datum.value.clone()),
+            if let (Some(fixed), Some(other)) = (&datum.value, given.named(key))
+                && fixed != other
+            {
+                return Err(RunError::DatumFixed(key.clone()));
+            }
+            let value = match (&datum.value, given.get(key)) {
+                (Some(fixed), _) => Some(fixed.clone()),
+                (None, Some(value)) => Some(value.clone()),
+                (None, None) if datum.secret => None,
+                (None, None) => recorded(),
             };
             match value {
                 Some(value) if value.contains('\0') => {

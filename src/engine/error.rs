@@ -49,6 +49,10 @@ pub enum RunError {
     MissingData { missing: Vec<Missing> },
     #[error("the plan has no user data `{0}`")]
     UnknownDatum(String),
+    #[error("the plan has another value for `{0}`, and that is part of what is approved")]
+    DatumFixed(String),
+    #[error("interrupted before anything was begun")]
+    Interrupted,
     #[error("`{0}` is a secret, and a command line is no place for one")]
     SecretInSight(String),
     #[error("the value of `{0}` holds a NUL character, which can be given to no command")]

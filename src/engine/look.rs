@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::task::{JoinError, JoinSet};
 
 use crate::{
     exec::{Environment, PROBE_LIMIT, Probe, ProbeEnd, probe},
@@ -35,29 +35,36 @@ pub(super) async fn look(
     let environment = Arc::new(environment.clone());
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     // A probe mostly waits, for the disk or for an interpreter to come up.
-    let places = Arc::new(Semaphore::new(cores.saturating_mul(4).min(32)));
+    let most = cores.saturating_mul(4).min(32);
+    let mut presence = Presence::default();
     let mut running = JoinSet::new();
     for task in tasks {
+        if running.len() >= most
+            && let Some(done) = running.join_next().await
+        {
+            note(&mut presence, done);
+        }
         let look = prepared(task, offer, &environment);
-        let (environment, places) = (Arc::clone(&environment), Arc::clone(&places));
+        let environment = Arc::clone(&environment);
         running.spawn(async move {
-            // It is never closed; were it, looking without a place is no harm.
-            let _place = places.acquire().await;
             let seen = look_for(&look, &environment).await;
             (look.id, seen)
         });
     }
-    let mut presence = Presence::default();
     while let Some(done) = running.join_next().await {
-        match done {
-            Ok((id, Seen::There(found))) => presence.add(id, found),
-            Ok((id, Seen::Unanswered(why))) => presence.unanswered.push((id, why)),
-            // A look that broke off has found nothing.
-            Ok((_, Seen::NotThere)) | Err(_) => {}
-        }
+        note(&mut presence, done);
     }
     presence.unanswered.sort();
     presence
+}
+
+fn note(presence: &mut Presence, done: Result<(TaskId, Seen), JoinError>) {
+    match done {
+        Ok((id, Seen::There(found))) => presence.add(id, found),
+        Ok((id, Seen::Unanswered(why))) => presence.unanswered.push((id, why)),
+        // A look that broke off has found nothing.
+        Ok((_, Seen::NotThere)) | Err(_) => {}
+    }
 }
 
 /// With the PATH and the shell text of everything the task could build on.

@@ -1,7 +1,7 @@
 //! A walk without a person, gone through in memory up to its plan: nothing is written before it is
 //! certain that it leads there, and everything that keeps it from doing so is told at once.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use indexmap::IndexMap;
 
@@ -10,17 +10,18 @@ use super::{
     look::look,
     request::{GivenAt, Request},
     shelf,
+    signals::Signals,
 };
 use crate::{
     catalog::Catalog,
     exec::Environment,
     flow::{
         Ask, Asked, Effect, Input, Offer, PlanProblem, Presence, Refusal, Rehearsal, Stack, Step,
-        Walk, valid_answers,
+        Walk, plan_problems, valid_answers,
     },
     model::{
-        Digest, EventKind, OptionKind, Plan, Platform, Profile, SessionCreated, SessionId,
-        Timestamp, environment_name, nearest,
+        Digest, EventKind, Plan, Platform, Profile, SessionCreated, SessionId, Task, Timestamp,
+        environment_name, nearest,
     },
 };
 
@@ -73,6 +74,8 @@ impl Unready {
 pub struct Mistake {
     pub message: String,
     pub hint: Option<String>,
+    /// What it answers wrongly.
+    about: Option<String>,
 }
 
 /// Something that is asked and was not answered.
@@ -96,6 +99,7 @@ pub(super) struct Preparation<'a> {
     pub unfinished: Vec<SessionId>,
     /// Whether commands are to be run at once: then secrets are needed, too.
     pub needs_secrets: bool,
+    pub signals: &'a mut Signals,
 }
 
 struct Rehearsing<'a> {
@@ -136,7 +140,15 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
         return Err(RunError::Unready(Box::new(walk.unready)));
     }
     walk.answer_all()?;
-    let facts = look(&walk.walk().to_look_for(&walk.session), &walk.offer, with.environment).await;
+    let facts = {
+        let walked = walk.walk();
+        let tasks = walked.to_look_for(&walk.session);
+        tokio::select! {
+            facts = look(&tasks, &walk.offer, with.environment) => facts,
+            // What is dropped ends its probes.
+            _ = with.signals.next() => return Err(RunError::Interrupted),
+        }
+    };
     for (id, why) in &facts.unanswered {
         walk.notes.push(format!(
             "whether {id} is there could not be found out: {why}; it is taken as not there"
@@ -147,8 +159,12 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
     walk.check_what_was_given();
     walk.find_what_is_missing();
     let selected = walk.session.profile.selected.clone().unwrap_or_default();
+    let mut unsound = Vec::new();
     let plan = match walk.plan() {
-        Ok(plan) => Some(plan),
+        Ok(plan) => {
+            unsound.extend(plan_problems(&plan).iter().map(ToString::to_string));
+            Some(plan)
+        }
         Err(problems) => {
             walk.unready.problems = problems;
             None
@@ -158,6 +174,7 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
     if request.profile.is_none() {
         walk.unready.catalog.clear();
     }
+    walk.unready.catalog.extend(unsound);
     let is_told = |id: &str| walk.unready.problems.iter().any(|problem| problem.decides(id));
     walk.unready.missing = std::mem::take(&mut walk.unready.missing)
         .into_iter()
@@ -223,14 +240,15 @@ impl Rehearsing<'_> {
             });
             return Ok(false);
         }
-        let profile = request.profile.as_deref();
-        let listed = profile.and_then(|id| catalog.all_profiles().find(|p| p.item.id() == id));
+        let found = request.profile.as_deref().map(|given| self.walk().find_profile(given));
+        let id = found.and_then(Result::ok).map(|profile| profile.id().to_owned());
+        let listed = id.and_then(|id| catalog.all_profiles().find(|p| p.item.id() == id));
         if let Some(listed) = listed
             && !self.platform.is_among(&listed.item.platforms)
         {
             let platforms = listed.item.platforms.join(", ");
             let message = format!("profile `{}` is for {platforms} only", listed.item.id());
-            self.unready.mistakes.push(Mistake { message, hint: None });
+            self.unready.mistakes.push(Mistake { message, hint: None, about: None });
             return Ok(false);
         }
         let stack = Stack {
@@ -258,20 +276,26 @@ impl Rehearsing<'_> {
     /// Gives every answer that there is, until nothing more is asked that could be answered.
     fn answer_all(&mut self) -> Result<(), RunError> {
         loop {
-            let walk = self.walk();
-            let agenda = walk.agenda(&self.session);
-            let unanswered = agenda.iter().filter(|asked| asked.answer.is_none());
-            let mut answered = unanswered
-                .filter(|asked| !self.tried.contains(asked.id()))
-                .filter_map(|asked| Some((asked, self.request.answer_to(asked)?)));
-            let Some((asked, (given, at))) = answered.next() else { return Ok(()) };
-            let id = asked.id().to_owned();
-            let step = answered_step(&walk, &self.session, asked, &given, at);
-            self.tried.insert(id);
-            match step {
-                Ok(step) => self.carry_out(step)?,
-                // The one who reads it knows where it was written.
-                Err(mistake) => self.unready.mistakes.push(mistake),
+            let steps = {
+                let agenda = self.walk().agenda(&self.session);
+                let unanswered = agenda.iter().filter(|asked| asked.answer.is_none());
+                let new = unanswered.filter(|asked| !self.tried.contains(&name_of(asked)));
+                let answered =
+                    new.filter_map(|asked| Some((asked, self.request.answer_to(asked)?)));
+                let step = |(asked, (given, at)): (&Asked<'_>, (String, GivenAt))| {
+                    (name_of(asked), answered_step(asked, &given, at))
+                };
+                answered.map(step).collect::<Vec<_>>()
+            };
+            if steps.is_empty() {
+                return Ok(());
+            }
+            for (name, step) in steps {
+                self.tried.insert(name);
+                match step {
+                    Ok(step) => self.carry_out(step)?,
+                    Err(mistake) => self.unready.mistakes.push(mistake),
+                }
             }
         }
     }
@@ -286,7 +310,10 @@ impl Rehearsing<'_> {
             self.profiles.iter().find(|p| Some(p.id()) == self.session.profile.selected.as_deref());
         let questions = profile.map(|profile| profile.question_flow.as_slice()).unwrap_or_default();
         for (id, answer) in &self.request.answers {
-            if agenda.iter().any(|asked| asked.id() == id) || self.session.choices.contains_key(id)
+            let is_asked =
+                |asked: &Asked<'_>| matches!(asked.ask, Ask::Choice(_)) && asked.id() == id;
+            if agenda.iter().any(is_asked)
+                || is_decision(id) && self.session.choices.contains_key(id)
             {
                 continue;
             }
@@ -298,12 +325,13 @@ impl Rehearsing<'_> {
                     mistakes.push(mistake_of(&Refusal::NotAnAnswer { question, given, valid }));
                 }
                 Some(_) => notes.push(format!("`{id}` is not asked: its answer is not used")),
-                None if id.starts_with("conflict.") || id.starts_with("also.") => {
+                None if is_decision(id) => {
                     notes.push(format!("there is nothing to decide about `{id}`"));
                 }
                 None => {
                     let known = questions.iter().map(|question| question.id.as_str());
-                    let known: Vec<_> = known.chain(agenda.iter().map(Asked::id)).collect();
+                    let mut known: Vec<_> = known.chain(agenda.iter().map(Asked::id)).collect();
+                    known.dedup();
                     let near = nearest(id, known.iter().copied()).map(str::to_owned);
                     let mut mistake = mistake_of(&Refusal::NoQuestion { given: id.clone(), near });
                     if mistake.hint.is_none() && !known.is_empty() {
@@ -314,7 +342,7 @@ impl Rehearsing<'_> {
             }
         }
         let tasks = walk.to_look_for(&self.session);
-        let known = Known::of(profile.copied(), &tasks, &agenda);
+        let known = Known::of(profile.copied(), &tasks, &agenda, &self.offer);
         for key in self.request.named_data() {
             if !known.keys.contains(key) {
                 let near = nearest(key, known.keys.iter().map(String::as_str));
@@ -342,7 +370,7 @@ impl Rehearsing<'_> {
             for option in options.keys().filter(|option| !names().any(|name| name == *option)) {
                 let message = format!("task `{task}` has no option `{option}`");
                 let near = nearest(option, names()).map(|near| format!("did you mean `{near}`?"));
-                mistakes.push(Mistake { message, hint: near });
+                mistakes.push(Mistake { message, hint: near, about: None });
             }
         }
         for task in &self.request.without {
@@ -363,11 +391,9 @@ impl Rehearsing<'_> {
         let agenda = walk.agenda(&self.session);
         let open = agenda.iter().filter(|asked| asked.is_open());
         // What was answered wrongly is told of as that.
-        let wrong = |id: &str| {
-            let name = format!("`{id}`");
-            self.unready.mistakes.iter().any(|mistake| mistake.message.contains(&name))
-        };
-        let missing = open.filter(|asked| !wrong(asked.id())).map(unanswered).collect();
+        let mistakes = &self.unready.mistakes;
+        let is_wrong = |name: &str| mistakes.iter().any(|m| m.about.as_deref() == Some(name));
+        let missing = open.filter(|asked| !is_wrong(&name_of(asked))).map(unanswered).collect();
         self.unready.missing = missing;
     }
 }
@@ -375,12 +401,17 @@ impl Rehearsing<'_> {
 /// What can be named, and which of it is secret.
 #[derive(Default)]
 struct Known {
-    keys: HashSet<String>,
+    keys: BTreeSet<String>,
     secrets: HashSet<String>,
 }
 
 impl Known {
-    fn of(profile: Option<&Profile>, tasks: &[&crate::model::Task], agenda: &[Asked<'_>]) -> Self {
+    fn of(
+        profile: Option<&Profile>,
+        tasks: &[&Task],
+        agenda: &[Asked<'_>],
+        offer: &Offer<'_>,
+    ) -> Self {
         let mut known = Self::default();
         if let Some(profile) = profile {
             for (key, request) in &profile.user_data {
@@ -391,12 +422,14 @@ impl Known {
             }
             let options = profile.question_flow.iter().flat_map(|question| &question.options);
             known.keys.extend(options.flat_map(|option| option.user_data_required.clone()));
+            let secret = known.keys.iter().filter(|key| offer.is_secret(key)).cloned();
+            known.secrets.extend(secret.collect::<Vec<_>>());
         }
         for task in tasks {
             for option in &task.options {
                 known.keys.extend([option.id.clone(), format!("{}.{}", task.id, option.id)]);
-                if option.kind == OptionKind::Secret {
-                    known.secrets.insert(option.id.clone());
+                if offer.is_secret(&option.id) {
+                    known.secrets.extend([option.id.clone(), format!("{}.{}", task.id, option.id)]);
                 }
             }
         }
@@ -409,30 +442,31 @@ impl Known {
     }
 }
 
-/// What an answer comes to; otherwise what is wrong with it.
-fn answered_step(
-    walk: &Walk<'_>,
-    session: &Rehearsal,
-    asked: &Asked<'_>,
-    given: &str,
-    at: GivenAt,
-) -> Result<Step, Mistake> {
-    let input = match &asked.ask {
-        Ask::Value(wanted) if wanted.is_secret() && at.is_in_sight() => {
-            return Err(secret_in_sight(&wanted.name));
-        }
-        Ask::Value(wanted) => Input::Value { key: wanted.key.clone(), value: given.to_owned() },
-        Ask::Choice(question) => {
-            Input::Answer { question: question.id.clone(), answer: given.to_owned() }
-        }
+/// What is asked, apart from everything else that is: a question and a value may share their id.
+fn name_of(asked: &Asked<'_>) -> String {
+    let kind = match &asked.ask {
+        Ask::Choice(_) => "question",
+        Ask::Value(_) => "value",
     };
-    let step = walk.take(session, input).map_err(|refusal| mistake_of(&refusal))?;
+    format!("{kind} {}", asked.id())
+}
+
+/// What an answer comes to; otherwise what is wrong with it.
+fn answered_step(asked: &Asked<'_>, given: &str, at: GivenAt) -> Result<Step, Mistake> {
+    let about = |mistake: Mistake| Mistake { about: Some(name_of(asked)), ..mistake };
+    if let Ask::Value(wanted) = &asked.ask
+        && wanted.is_secret()
+        && at.is_in_sight()
+    {
+        return Err(about(secret_in_sight(&wanted.name)));
+    }
+    let step = asked.answered(given).map_err(|refusal| about(mistake_of(&refusal)))?;
     if let (Some(Effect::Explain(_)), Ask::Choice(question)) = (step.effects.first(), &asked.ask) {
-        return Err(mistake_of(&Refusal::NotAnAnswer {
+        return Err(about(mistake_of(&Refusal::NotAnAnswer {
             question: question.id.clone(),
             given: given.to_owned(),
             valid: valid_answers(question),
-        }));
+        })));
     }
     Ok(step)
 }
@@ -446,13 +480,20 @@ fn secret_in_sight(key: &str) -> Mistake {
         hint: Some(format!(
             "give it with --data-file FILE (`-` is standard input) or PROVISION_DATA_{name}"
         )),
+        about: None,
     }
+}
+
+/// Whether it is about a decision that no profile asks for.
+fn is_decision(id: &str) -> bool {
+    id.starts_with("conflict:") || id.starts_with("also:")
 }
 
 fn unknown(what: &str, given: &str, near: Option<&str>) -> Mistake {
     Mistake {
         message: format!("there is no {what} `{given}`"),
         hint: near.map(|near| format!("did you mean `{near}`?")),
+        about: None,
     }
 }
 
@@ -465,7 +506,7 @@ fn mistake_of(refusal: &Refusal) -> Mistake {
         }
         _ => None,
     };
-    Mistake { message: refusal.to_string(), hint }
+    Mistake { message: refusal.to_string(), hint, about: None }
 }
 
 fn unanswered(asked: &Asked<'_>) -> Unanswered {

@@ -76,7 +76,10 @@ impl Request {
         let in_file = |name: &str| {
             self.user_data.get(name).map(|value| (value.clone(), GivenAt::AnswersFile))
         };
+        // `task.option` says more than `option`.
+        let in_full = wanted.task.as_ref().map(|task| format!("{task}.{}", wanted.name));
         named(&wanted.key)
+            .or_else(|| named(in_full.as_deref()?))
             .or_else(|| named(&wanted.name))
             .or_else(option)
             .or_else(in_environment)

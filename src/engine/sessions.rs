@@ -213,7 +213,15 @@ pub fn resume(
             Some(given) if session.plan.digest.is_some() => Some(given),
             _ => Some(approve(&plan, &digest, wishes.approval.as_ref(), Some(id))?),
         };
+        if let Some(approval @ Approval::Digest(_)) = &wishes.approval {
+            // Whoever names a digest means that plan, approved before or not.
+            approves(approval, &digest)?;
+        }
         let data = UserData::gather(&plan, Some(session), &wishes.data)?;
+        if !replaced.is_empty() {
+            recorder.replace_plan(&around.store, &plan)?;
+        }
+        let session = recorder.session();
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
         let options =
             Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };

@@ -75,7 +75,7 @@ pub fn offer(catalog: &Catalog) -> Offer<'_> {
     let mut offer = Offer::new(catalog.all_tasks().map(offered));
     for (id, mistake) in catalog.mistakes_of_tasks() {
         if !FOUND_BY_PLANNING.contains(&mistake.code) {
-            offer.withhold(id, placed(mistake));
+            offer.withhold(id, &placed(mistake));
         }
     }
     offer

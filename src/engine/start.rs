@@ -28,10 +28,10 @@ pub fn plan(
     request: &Request,
 ) -> Result<Prepared, RunError> {
     within_runtime(async {
-        // So that a plan shows what a session would be told.
-        let unfinished = Vec::new();
+        let mut signals = Signals::listen().map_err(RunError::Runtime)?;
         let created = beginning(&around.clock, Agent::user());
-        prepare(preparation(around, catalog, request, created, unfinished, false)).await
+        prepare(preparation(around, catalog, request, created, Vec::new(), false, &mut signals))
+            .await
     })
 }
 
@@ -45,7 +45,7 @@ pub fn start(
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
     within_runtime(async {
-        let signals = Signals::listen().map_err(RunError::Runtime)?;
+        let mut signals = Signals::listen().map_err(RunError::Runtime)?;
         let approved_by = wishes.approval.as_ref().map(Approval::given_by);
         let agent = agent_of(approved_by.unwrap_or(ApprovedBy::User));
         let created = beginning(&around.clock, agent.clone());
@@ -57,7 +57,15 @@ pub fn start(
             )
         });
         let needs_secrets = approved_by.is_some();
-        let with = preparation(around, catalog, request, created.clone(), earlier, needs_secrets);
+        let with = preparation(
+            around,
+            catalog,
+            request,
+            created.clone(),
+            earlier,
+            needs_secrets,
+            &mut signals,
+        );
         let Prepared { plan, digest, notes, mut events, secrets } = prepare(with).await?;
         super::sessions::check_rights(&plan)?;
         let _only = around.store.lock_runner(&around.pen)?;
@@ -120,6 +128,7 @@ fn preparation<'a>(
     created: SessionCreated,
     unfinished: Vec<SessionId>,
     needs_secrets: bool,
+    signals: &'a mut Signals,
 ) -> Preparation<'a> {
     Preparation {
         catalog,
@@ -131,6 +140,7 @@ fn preparation<'a>(
         now: around.clock.now().wall,
         unfinished,
         needs_secrets,
+        signals,
     }
 }
 

@@ -37,6 +37,13 @@ pub fn plan_text(plan: &Plan, with_commands: bool) -> String {
             command_lines(&mut text, command, "  ");
         }
     }
+    let values =
+        plan.user_data.iter().filter_map(|(key, datum)| Some((key, datum.value.as_ref()?)));
+    let values: Vec<_> =
+        values.map(|(key, value)| format!("{}: {}", visible(key), visible(value))).collect();
+    if with_commands && !values.is_empty() {
+        let _ = writeln!(text, "\ncommands are told\n  {}", values.join("\n  "));
+    }
     let secrets: Vec<_> = plan
         .user_data
         .iter()
@@ -128,12 +135,41 @@ fn cut(line: &str) -> String {
     line.chars().take(WIDTH - 1).chain(['…']).collect()
 }
 
+/// Everything of a task that can execute: what is approved must be seen.
 fn commands(text: &mut String, task: &PlanTask) {
+    const INDENT: &str = "      ";
+    let detection = task.detection.as_ref();
+    let indicator = detection.and_then(|found| found.installed_indicator.as_deref());
+    let probes = [
+        ("there if", detection.and_then(|found| found.check_command.as_deref())),
+        ("there with", indicator),
+        ("version by", detection.and_then(|found| found.version_command.as_deref())),
+        ("verified by", task.verification.as_ref().map(|found| found.command.as_str())),
+    ];
     for command in &task.commands {
-        command_lines(text, command, "      ");
+        command_lines(text, command, INDENT);
     }
     for step in &task.manual {
-        let _ = writeln!(text, "      by hand: {}", visible(step));
+        let _ = writeln!(text, "{INDENT}by hand: {}", visible(step));
+    }
+    for (what, command) in probes {
+        let Some(command) = command else { continue };
+        said(text, INDENT, what, command);
+    }
+    if !task.path.is_empty() {
+        said(text, INDENT, "looks in", &task.path.join(", "));
+    }
+    if let Some(setup) = &task.env_setup {
+        said(text, INDENT, "before what builds on it", setup);
+    }
+}
+
+fn said(text: &mut String, indent: &str, what: &str, lines: &str) {
+    let mut lines = lines.trim_end().lines();
+    let first = lines.next().unwrap_or_default();
+    let _ = writeln!(text, "{indent}{what}: {}", visible(first));
+    for line in lines {
+        let _ = writeln!(text, "{indent}  {}", visible(line));
     }
 }
 

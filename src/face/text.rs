@@ -28,7 +28,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 pub(super) fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -46,6 +49,9 @@ mod tests {
     fn what_would_move_the_cursor_or_turn_the_line_around_is_written_out() {
         assert_eq!(visible("a\u{1b}[2Jb\r\n"), "a\\u{1b}[2Jb\\r\\n");
         assert_eq!(visible("evil\u{202e}txt"), "evil\\u{202e}txt");
+        for hidden in ['\u{ad}', '\u{61c}', '\u{2060}', '\u{3164}', '\u{e0041}'] {
+            assert!(visible(&hidden.to_string()).starts_with("\\u{"), "{hidden:?}");
+        }
     }
 
     #[test]

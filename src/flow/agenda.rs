@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashSet};
 use regex::Regex;
 
 use super::{
-    Requirements, option_key,
+    Offer, Requirements, option_key,
     planner::required_data,
     selection::{BOTH, Conflict, Extra, Ground, LEAVE_OUT, Selection},
 };
@@ -121,7 +121,11 @@ impl Wanted {
 }
 
 /// The questions of the profile, each answer's data behind it.
-pub fn questions<'a>(wanted: &Requirements<'a>, held: Held<'_>) -> Vec<Asked<'a>> {
+pub fn questions<'a>(
+    wanted: &Requirements<'a>,
+    offer: &Offer<'_>,
+    held: Held<'_>,
+) -> Vec<Asked<'a>> {
     let mut asked = Vec::new();
     let mut keys = HashSet::new();
     for question in wanted.questions() {
@@ -133,16 +137,17 @@ pub fn questions<'a>(wanted: &Requirements<'a>, held: Held<'_>) -> Vec<Asked<'a>
         });
         for key in answer.iter().flat_map(|answer| &answer.user_data_required) {
             if keys.insert(key) {
-                asked.push(datum(wanted, key, held));
+                asked.push(datum(wanted, key, offer, held));
             }
         }
     }
     asked
 }
 
-fn datum<'a>(wanted: &Requirements<'a>, key: &str, held: Held<'_>) -> Asked<'a> {
+fn datum<'a>(wanted: &Requirements<'a>, key: &str, offer: &Offer<'_>, held: Held<'_>) -> Asked<'a> {
     let request = wanted.profile.and_then(|profile| profile.user_data.get(key));
-    let DatumRequest { prompt, pattern, secret } = request.cloned().unwrap_or_default();
+    let DatumRequest { prompt, pattern, .. } = request.cloned().unwrap_or_default();
+    let secret = wanted.is_secret(key, offer);
     let value = Wanted {
         key: key.to_owned(),
         name: key.to_owned(),
@@ -190,7 +195,7 @@ pub fn of_tasks<'a>(
     for (id, chosen) in &selection.tasks {
         let task = chosen.offered.task;
         for option in task.options.iter().filter(|option| !covered.contains(&option.id.as_str())) {
-            let is_secret = option.kind == OptionKind::Secret;
+            let is_secret = wanted.is_secret(&option.id, ground.offer);
             // All commands find a secret under one name: it is asked for once.
             if is_secret && !secrets.insert(&option.id) {
                 continue;
@@ -201,7 +206,7 @@ pub fn of_tasks<'a>(
                 name: option.id.clone(),
                 task: Some(id.clone()),
                 prompt: option.prompt.clone(),
-                kind: option.kind,
+                kind: if is_secret { OptionKind::Secret } else { option.kind },
                 choices: option.choices.clone(),
                 pattern: None,
                 default: option.default.clone(),

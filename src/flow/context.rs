@@ -129,7 +129,11 @@ impl Context {
             pending: waiting
                 .map(|point| format!("{}: {}", point.task_id, point.context))
                 .or_else(|| unapproved(document).map(|_| "whether its plan may run".into())),
-            blocked_by: gates::standing_in_the_way(document).into_iter().cloned().collect(),
+            // Of one that is at work, everybody sees that it is not done.
+            blocked_by: match status {
+                State::Active | State::Completed => Vec::new(),
+                _ => gates::standing_in_the_way(document),
+            },
             next: next(document, status, live),
             notes: Vec::new(),
         }

@@ -128,12 +128,22 @@ pub fn completion() -> Vec<GateRecord> {
 }
 
 /// What keeps a session from leaving the phase it is in, the blocking ones first.
-pub fn standing_in_the_way(session: &Document) -> Vec<&GateRecord> {
-    let gates = session.gates.get(&session.phase.current).map(Vec::as_slice).unwrap_or_default();
-    let open = |gate: &&GateRecord| matches!(gate.status, GateStatus::Failed | GateStatus::Pending);
+pub fn standing_in_the_way(session: &Document) -> Vec<GateRecord> {
+    let gates = of_phase(session).into_iter();
+    let open = |gate: &GateRecord| matches!(gate.status, GateStatus::Failed | GateStatus::Pending);
     let (must, should): (Vec<_>, Vec<_>) =
-        gates.iter().filter(open).partition(|gate| gate.level == GateLevel::Must);
+        gates.filter(open).partition(|gate| gate.level == GateLevel::Must);
     must.into_iter().chain(should).collect()
+}
+
+/// The gates of the phase a session is in. Those of the execution follow from its tasks, also
+/// before anyone has evaluated them.
+fn of_phase(session: &Document) -> Vec<GateRecord> {
+    let recorded = session.gates.get(&session.phase.current).cloned();
+    match session.phase.current {
+        Phase::Execute => recorded.unwrap_or_else(|| execute(session)),
+        _ => recorded.unwrap_or_default(),
+    }
 }
 
 /// Why a session cannot be forced on.
@@ -160,7 +170,7 @@ pub fn force(session: &Document, reason: &str) -> Result<Vec<EventKind>, NotForc
         });
     }
     let mut events = Vec::new();
-    let mut gates = session.gates.get(&phase).cloned().unwrap_or_default();
+    let mut gates = of_phase(session);
     for gate in
         gates.iter_mut().filter(|gate| in_the_way.iter().any(|other| other.gate == gate.gate))
     {

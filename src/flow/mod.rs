@@ -1,9 +1,11 @@
 //! Decisions without side effects: what a session means and what comes next.
 
 mod agenda;
+mod answer;
 mod context;
 mod examine;
 mod expiry;
+mod found;
 pub mod gates;
 mod given_plan;
 mod offer;
@@ -21,9 +23,11 @@ mod walk;
 mod work;
 
 pub use agenda::{Ask, Asked, Held, Wanted};
+pub use answer::valid_answers;
 pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};
+pub use found::recorded_facts;
 pub use given_plan::{GivenPlan, completed};
 pub use offer::{Offer, Offered, Presence};
 pub use plan_check::{Problem, plan_problems};
@@ -35,7 +39,7 @@ pub use rehearsal::Rehearsal;
 pub use requirements::{Requirements, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
 pub use selection::{Ground, Selection, select, to_look_for};
 pub use takeover::{back_to_plan, missing_from, told_anew};
-pub use walk::{Effect, Input, Refusal, Stack, Step, Waiting, Walk, recorded_facts, valid_answers};
+pub use walk::{Effect, Input, Refusal, Stack, Step, Waiting, Walk};
 pub use work::{
     anything_begun, count, has_begun, is_indeterminate, judge, last_line, missing_dependency,
     version_in, waiting_for,

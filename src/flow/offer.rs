@@ -1,8 +1,8 @@
 //! What can be planned: the tasks of a catalog, and what was found of them on this machine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::model::{Found, Task, TaskId};
+use crate::model::{Found, OptionKind, Task, TaskId};
 
 /// A task that can be planned, and where it came from.
 #[derive(Clone, Copy, Debug)]
@@ -17,17 +17,32 @@ pub struct Offer<'a> {
     tasks: HashMap<&'a str, Offered<'a>>,
     /// What is wrong with a task, other than what planning finds by itself.
     mistakes: HashMap<&'a str, String>,
+    /// The names of secrets: what is one for any task is one for all, for all share its name.
+    secrets: HashSet<&'a str>,
 }
 
 impl<'a> Offer<'a> {
     pub fn new(tasks: impl IntoIterator<Item = Offered<'a>>) -> Self {
-        let tasks = tasks.into_iter().map(|offered| (offered.task.id.as_str(), offered));
-        Self { tasks: tasks.collect(), mistakes: HashMap::new() }
+        let tasks: HashMap<_, _> =
+            tasks.into_iter().map(|offered| (offered.task.id.as_str(), offered)).collect();
+        let options = tasks.values().flat_map(|offered: &Offered<'a>| &offered.task.options);
+        let secrets = options.filter(|option| option.kind == OptionKind::Secret);
+        let secrets = secrets.map(|option| option.id.as_str()).collect();
+        Self { tasks, mistakes: HashMap::new(), secrets }
     }
 
     /// Says what is wrong with a task: it is not planned.
-    pub fn withhold(&mut self, id: &'a str, mistake: String) {
-        self.mistakes.entry(id).or_insert(mistake);
+    pub fn withhold(&mut self, id: &'a str, mistake: &str) {
+        let told = self.mistakes.entry(id).or_default();
+        if !told.is_empty() {
+            told.push_str("; ");
+        }
+        told.push_str(mistake);
+    }
+
+    /// Whether what has this name must never be written down.
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.secrets.contains(name)
     }
 
     pub fn get(&self, id: &str) -> Option<Offered<'a>> {
@@ -38,8 +53,11 @@ impl<'a> Offer<'a> {
         self.mistakes.get(id).map(String::as_str)
     }
 
-    pub fn ids(&self) -> impl Iterator<Item = &'a str> {
-        self.tasks.keys().copied()
+    /// In the order of the alphabet.
+    pub fn ids(&self) -> Vec<&'a str> {
+        let mut ids: Vec<_> = self.tasks.keys().copied().collect();
+        ids.sort_unstable();
+        ids
     }
 
     pub fn tasks(&self) -> impl Iterator<Item = &'a Task> {

@@ -1,6 +1,6 @@
 //! The order of tasks: everything behind what it needs, and otherwise as it was asked for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::model::TaskId;
 
@@ -26,64 +26,95 @@ pub fn ordered<'a>(
     if !circles.is_empty() {
         return Err(circles);
     }
-    let mut before = edges.needs.clone();
-    for (task, earlier) in &edges.after {
-        if !reaches(&before, earlier, task) {
-            before.entry(task).or_default().push(earlier);
-        }
-    }
-    let mut done = HashSet::new();
+    let mut waiting = Waiting::new(tasks, edges);
     let mut order = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        visit(task, &before, &mut done, &mut order);
+    while let Some(at) = waiting.next() {
+        order.push(tasks[at]);
+        waiting.has_come(at);
     }
     Ok(order)
 }
 
-/// Puts a task into the order, after all that comes before it. There are no circles.
-fn visit<'a>(
-    task: &'a TaskId,
-    before: &HashMap<&'a TaskId, Vec<&'a TaskId>>,
-    done: &mut HashSet<&'a TaskId>,
-    order: &mut Vec<&'a TaskId>,
-) {
-    // By hand: a chain of needs may be longer than a stack is deep.
-    let mut open = vec![(task, 0)];
-    while let Some((task, next)) = open.pop() {
-        if done.contains(task) {
-            continue;
+/// How many each task still waits for, by its place among the given ones.
+struct Waiting {
+    needs: Vec<usize>,
+    wishes: Vec<usize>,
+    needed_by: Vec<Vec<usize>>,
+    wished_by: Vec<Vec<usize>>,
+    /// Those that wait for nothing.
+    free: BTreeSet<usize>,
+    /// Those that wait for wishes only: one of them goes first where nobody is free.
+    wishing: BTreeSet<usize>,
+}
+
+impl Waiting {
+    fn new<'a>(tasks: &[&'a TaskId], edges: &Edges<'a>) -> Self {
+        let places: HashMap<&TaskId, usize> =
+            tasks.iter().enumerate().map(|(at, task)| (*task, at)).collect();
+        let count = tasks.len();
+        let (mut needs, mut wishes) = (vec![0; count], vec![0; count]);
+        let (mut needed_by, mut wished_by) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+        for (at, task) in tasks.iter().enumerate() {
+            for need in edges.needs.get(task).into_iter().flatten() {
+                if let Some(before) = places.get(need) {
+                    needs[at] += 1;
+                    needed_by[*before].push(at);
+                }
+            }
         }
-        if let Some(earlier) = before.get(task).and_then(|before| before.get(next)) {
-            open.push((task, next + 1));
-            open.push((earlier, 0));
-        } else {
-            done.insert(task);
-            order.push(task);
+        for (task, earlier) in &edges.after {
+            if let (Some(at), Some(before)) = (places.get(task), places.get(earlier)) {
+                wishes[*at] += 1;
+                wished_by[*before].push(*at);
+            }
+        }
+        let mut waiting = Self {
+            needs,
+            wishes,
+            needed_by,
+            wished_by,
+            free: BTreeSet::new(),
+            wishing: BTreeSet::new(),
+        };
+        (0..count).for_each(|at| waiting.sort_in(at));
+        waiting
+    }
+
+    fn sort_in(&mut self, at: usize) {
+        if self.needs[at] == 0 && self.wishes[at] == 0 {
+            self.wishing.remove(&at);
+            self.free.insert(at);
+        } else if self.needs[at] == 0 {
+            self.wishing.insert(at);
+        }
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        self.free.pop_first().or_else(|| self.wishing.pop_first())
+    }
+
+    fn has_come(&mut self, at: usize) {
+        // Whoever comes before its wishes are met waits for them no more.
+        self.wishes[at] = usize::MAX;
+        for next in std::mem::take(&mut self.needed_by[at]) {
+            self.needs[next] -= 1;
+            self.sort_in(next);
+        }
+        for next in std::mem::take(&mut self.wished_by[at]) {
+            if self.wishes[next] != usize::MAX {
+                self.wishes[next] -= 1;
+                self.sort_in(next);
+            }
         }
     }
 }
 
-fn reaches<'a>(
-    before: &HashMap<&'a TaskId, Vec<&'a TaskId>>,
-    from: &'a TaskId,
-    goal: &'a TaskId,
-) -> bool {
-    let (mut open, mut seen) = (vec![from], HashSet::new());
-    while let Some(task) = open.pop() {
-        if task == goal {
-            return true;
-        }
-        if seen.insert(task) {
-            open.extend(before.get(task).into_iter().flatten());
-        }
-    }
-    false
-}
-
-/// Every circle that a walk along the needs runs into, each once.
+/// The circles that a walk along the needs runs into. Of those that share a task one is enough:
+/// when it is broken, the others show.
 fn circles<'a>(tasks: &[&'a TaskId], needs: &HashMap<&'a TaskId, Vec<&'a TaskId>>) -> Vec<Circle> {
     let mut done = HashSet::new();
-    let mut found = Vec::new();
+    let mut found: Vec<Circle> = Vec::new();
+    let mut told: HashSet<&TaskId> = HashSet::new();
     for task in tasks {
         // The way from `task` to where we are, with the need that is followed next.
         let mut way: Vec<(&TaskId, usize)> = vec![(task, 0)];
@@ -100,7 +131,11 @@ fn circles<'a>(tasks: &[&'a TaskId], needs: &HashMap<&'a TaskId, Vec<&'a TaskId>
             };
             way.push((task, next + 1));
             if let Some(at) = on_the_way.get(need) {
-                found.push(way[*at..].iter().map(|(task, _)| (*task).clone()).collect());
+                let circle: Vec<&TaskId> = way[*at..].iter().map(|(task, _)| *task).collect();
+                if !circle.iter().any(|task| told.contains(task)) {
+                    found.push(circle.iter().map(|task| (*task).clone()).collect());
+                    told.extend(circle);
+                }
             } else if !done.contains(need) {
                 on_the_way.insert(need, way.len());
                 way.push((need, 0));
@@ -147,7 +182,8 @@ mod tests {
     fn a_wish_gives_way_to_a_need() {
         assert_eq!(order("ab", &[], &[("a", "b")]).unwrap(), "ba");
         assert_eq!(order("ab", &[("b", "a")], &[("a", "b")]).unwrap(), "ab");
-        assert_eq!(order("abc", &[("c", "a")], &[("a", "b"), ("b", "c")]).unwrap(), "bac");
+        assert_eq!(order("abc", &[("c", "a")], &[("a", "b"), ("b", "c")]).unwrap(), "acb");
+        assert_eq!(order("ab", &[], &[("a", "b"), ("b", "a")]).unwrap(), "ab");
     }
 
     #[test]
@@ -164,7 +200,9 @@ mod tests {
         for pair in ids.windows(2) {
             edges.needs.insert(&pair[0], vec![&pair[1]]);
         }
-        let order = ordered(&[&ids[0]], &edges).unwrap();
+        edges.after = ids.windows(2).map(|pair| (&pair[1], &pair[0])).collect();
+        let all: Vec<_> = ids.iter().collect();
+        let order = ordered(&all, &edges).unwrap();
         assert!(order.iter().rev().copied().eq(&ids));
     }
 }

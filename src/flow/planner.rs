@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashSet};
 use indexmap::IndexMap;
 
 use super::{
-    Recipe, RecipeSource, Requirements,
+    Offer, Recipe, RecipeSource, Requirements,
     order::{Edges, ordered},
     problem::PlanProblem,
     selection::{Chosen, Ground, Selection, select},
 };
 use crate::model::{
-    Detection, OptionKind, Plan, PlanFormat, PlanPackages, PlanTask, Task, TaskId, TaskOption,
-    UserDatum, environment_name,
+    Detection, Plan, PlanFormat, PlanPackages, PlanTask, Task, TaskId, TaskOption, UserDatum,
+    environment_name,
 };
 
 /// What planning came to.
@@ -37,13 +37,16 @@ pub fn plan<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Planned<'a> {
         }
     }
     problems.extend(selection.undecided(wanted));
+    if selection.untold > 0 {
+        problems.push(PlanProblem::More { count: selection.untold });
+    }
     let plan = match order {
         Ok(order) if problems.is_empty() => {
             let mut plan = Plan {
                 format: PlanFormat::V1,
                 digest: None,
                 profile: wanted.profile.map(|profile| profile.id().to_owned()),
-                user_data: user_data(wanted, &selection),
+                user_data: user_data(wanted, ground.offer, &selection),
                 tasks: Vec::new(),
             };
             let covered: HashSet<String> = plan.user_data.keys().cloned().collect();
@@ -72,11 +75,15 @@ fn order(selection: &Selection<'_>) -> Result<Vec<TaskId>, Vec<Vec<TaskId>>> {
 
 /// What the session's commands are told, all of them alike: what chosen answers require, and the
 /// secrets of tasks. By key, so that it does not matter who asked first.
-fn user_data(wanted: &Requirements<'_>, selection: &Selection<'_>) -> IndexMap<String, UserDatum> {
+fn user_data(
+    wanted: &Requirements<'_>,
+    offer: &Offer<'_>,
+    selection: &Selection<'_>,
+) -> IndexMap<String, UserDatum> {
     let mut data: BTreeMap<String, UserDatum> = BTreeMap::new();
     for key in required_data(wanted) {
         let request = wanted.profile.and_then(|profile| profile.user_data.get(key));
-        let secret = request.is_some_and(|request| request.secret);
+        let secret = wanted.is_secret(key, offer);
         data.insert(
             key.to_owned(),
             UserDatum {
@@ -87,7 +94,7 @@ fn user_data(wanted: &Requirements<'_>, selection: &Selection<'_>) -> IndexMap<S
         );
     }
     for chosen in selection.tasks.values() {
-        for option in secrets(chosen.offered.task) {
+        for option in secrets(chosen.offered.task, wanted, offer) {
             data.entry(option.id.clone()).or_insert_with(|| UserDatum {
                 value: None,
                 secret: true,
@@ -125,7 +132,7 @@ fn planned<'a>(
         commands: Vec::new(),
         manual: Vec::new(),
     });
-    let values = option_values(task, wanted, covered);
+    let values = option_values(task, wanted, ground.offer, covered);
     let mut commands = recipe.commands;
     for command in &mut commands {
         for (name, value) in &values {
@@ -162,7 +169,7 @@ fn planned<'a>(
             .map(|(shell, text)| (shell.to_owned(), text.to_owned()))
             .collect(),
         manual: recipe.manual,
-        secrets: secrets(task).map(|option| option.id.clone()).collect(),
+        secrets: secrets(task, wanted, ground.offer).map(|option| option.id.clone()).collect(),
         configures: task.tags.iter().any(|tag| tag == "configuration"),
         upkeep: task.tags.iter().any(|tag| tag == "package-index"),
         found: ground.facts.found(&task.id).cloned(),
@@ -176,12 +183,13 @@ fn planned<'a>(
 fn option_values(
     task: &Task,
     wanted: &Requirements<'_>,
+    offer: &Offer<'_>,
     covered: &HashSet<String>,
 ) -> BTreeMap<String, String> {
     let own = |option: &&TaskOption| {
         !covered.contains(&option.id) || wanted.datum(&super::option_key(task, option)).is_some()
     };
-    let options = task.options.iter().filter(|option| option.kind != OptionKind::Secret);
+    let options = task.options.iter().filter(|option| !wanted.is_secret(&option.id, offer));
     options
         .filter(own)
         .filter_map(|option| {
@@ -191,8 +199,12 @@ fn option_values(
         .collect()
 }
 
-fn secrets(task: &Task) -> impl Iterator<Item = &TaskOption> {
-    task.options.iter().filter(|option| option.kind == OptionKind::Secret)
+fn secrets<'t>(
+    task: &'t Task,
+    wanted: &Requirements<'_>,
+    offer: &Offer<'_>,
+) -> impl Iterator<Item = &'t TaskOption> {
+    task.options.iter().filter(|option| wanted.is_secret(&option.id, offer))
 }
 
 /// What there is to know once it is done.

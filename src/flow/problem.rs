@@ -11,7 +11,14 @@ pub struct Chain(pub Vec<String>);
 
 impl fmt::Display for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(" → "))
+        // Of a long way the beginning and the end are what one looks for.
+        match self.0.as_slice() {
+            [first, second, between @ .., last, end] if between.len() > 8 => {
+                let more = between.len();
+                write!(f, "{first} → {second} → … {more} more … → {last} → {end}")
+            }
+            way => f.write_str(&way.join(" → ")),
+        }
     }
 }
 
@@ -21,6 +28,10 @@ pub const ADDED: &str = "--add";
 /// One reason why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanProblem {
+    #[error("… and {count} more of that kind")]
+    More { count: usize },
+    #[error("there is no profile `{id}` any more")]
+    UnknownProfile { id: String },
     #[error("there is no task `{id}` ({chain})")]
     UnknownTask { id: TaskId, chain: Chain, near: Option<String> },
     #[error("task `{id}` has a mistake: {mistake} ({chain})")]
@@ -38,7 +49,13 @@ pub enum PlanProblem {
     #[error("task `{id}` needs one of {}, and none of them can be had here ({chain})", names(.of))]
     NoneOf { id: TaskId, of: Vec<TaskId>, chain: Chain },
     #[error("task `{id}` cannot be left out: {by} ({chain})")]
-    Needed { id: TaskId, by: String, chain: Chain },
+    Needed {
+        id: TaskId,
+        by: String,
+        chain: Chain,
+        /// The decision by which it is to be left out.
+        decision: Option<String>,
+    },
     #[error("tasks `{one}` ({one_chain}) and `{other}` ({other_chain}) get in each other's way")]
     Conflict { id: String, one: TaskId, one_chain: Chain, other: TaskId, other_chain: Chain },
     #[error("task `{one}` ({chain}) gets in the way of `{there}`, which is installed already")]
@@ -51,7 +68,9 @@ impl PlanProblem {
     pub fn is_of_catalog(&self) -> bool {
         match self {
             Self::UnknownTask { chain, .. } => chain.0.first().is_none_or(|first| first != ADDED),
-            Self::Mistaken { .. }
+            Self::More { .. }
+            | Self::UnknownProfile { .. }
+            | Self::Mistaken { .. }
             | Self::Circle { .. }
             | Self::NoRecipe { .. }
             | Self::NoneOf { .. } => true,
@@ -77,7 +96,13 @@ impl PlanProblem {
             Self::NoRecipe { id, can_be_left_out, .. } => {
                 can_be_left_out.then(|| format!("without it: --without {id}"))
             }
-            Self::NoneOf { .. } | Self::Circle { .. } | Self::Needed { .. } => None,
+            Self::Needed { decision, .. } => {
+                decision.as_ref().map(|id| format!("decide otherwise: --answer {id}=both"))
+            }
+            Self::More { .. }
+            | Self::UnknownProfile { .. }
+            | Self::NoneOf { .. }
+            | Self::Circle { .. } => None,
             Self::Conflict { id, one, other, .. } => Some(format!(
                 "decide with --answer {id}=A ({one} only), B ({other} only) or C (both)"
             )),

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::Offer;
 use crate::model::{
     Answer, Choice, Document, OptionKind, Profile, Question, Task, TaskId, TaskOption,
 };
@@ -77,6 +78,12 @@ impl<'a> Requirements<'a> {
     /// A value that was given for the whole session.
     pub fn datum(&self, key: &str) -> Option<&'a str> {
         self.user_data.get(key)?.as_str()
+    }
+
+    /// Whether what has this name is a secret, to the profile or to any task.
+    pub fn is_secret(&self, name: &str, offer: &Offer<'_>) -> bool {
+        let request = self.profile.and_then(|profile| profile.user_data.get(name));
+        request.is_some_and(|request| request.secret) || offer.is_secret(name)
     }
 
     /// What was chosen for an option of a task, or counts where nothing was.

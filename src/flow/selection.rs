@@ -84,6 +84,8 @@ pub struct Selection<'a> {
     pub conflicts: Vec<Conflict>,
     /// Everything but conflicts, which are decisions until nobody makes them.
     pub problems: Vec<PlanProblem>,
+    /// How many problems there are besides.
+    pub untold: usize,
     queue: VecDeque<(TaskId, Bringer)>,
     /// How many of them were looked at.
     looked_at: usize,
@@ -92,6 +94,12 @@ pub struct Selection<'a> {
 /// What conflicts are decided for.
 pub const BOTH: &str = "both";
 pub const LEAVE_OUT: &str = "leave_out";
+
+/// What is left out, and by which decision; none where a person named it.
+type LeftOut = HashMap<TaskId, Option<String>>;
+
+/// The most problems that are told with the way that leads there; the others are counted.
+const MOST_PROBLEMS: usize = 200;
 
 /// Everything a plan is made from, apart from what a person asked for.
 #[derive(Clone, Copy, Debug)]
@@ -103,11 +111,7 @@ pub struct Ground<'a> {
 
 /// Selects tasks until nothing more comes along and every decision is carried out.
 pub fn select<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Selection<'a> {
-    let mut left_out: HashMap<TaskId, String> = wanted
-        .left_out()
-        .into_iter()
-        .map(|id| (id, "it was asked to be left out".to_owned()))
-        .collect();
+    let mut left_out: LeftOut = wanted.left_out().into_iter().map(|id| (id, None)).collect();
     let mut carried_out: Vec<Conflict> = Vec::new();
     loop {
         let mut selection = Selection::default();
@@ -116,8 +120,8 @@ pub fn select<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Selection<'a
         let before = left_out.len();
         for conflict in &selection.conflicts {
             let Some(loser) = conflict.loser(wanted) else { continue };
-            let why = format!("it lost against {}", conflict.opponent(loser));
-            if left_out.insert(loser.clone(), why).is_none() {
+            if !left_out.contains_key(loser) {
+                left_out.insert(loser.clone(), Some(conflict.id.clone()));
                 carried_out.push(conflict.clone());
             }
         }
@@ -140,10 +144,6 @@ impl Conflict {
         }
     }
 
-    fn opponent(&self, loser: &TaskId) -> &TaskId {
-        if *loser == self.one { &self.other } else { &self.one }
-    }
-
     /// Whether a person has decided it.
     pub fn is_decided(&self, wanted: &Requirements<'_>) -> bool {
         let valid = [BOTH, LEAVE_OUT, self.one.as_str(), self.other.as_str()];
@@ -152,12 +152,7 @@ impl Conflict {
 }
 
 impl<'a> Selection<'a> {
-    fn fill(
-        &mut self,
-        wanted: &Requirements<'a>,
-        ground: Ground<'a>,
-        left_out: &HashMap<TaskId, String>,
-    ) {
+    fn fill(&mut self, wanted: &Requirements<'a>, ground: Ground<'a>, left_out: &LeftOut) {
         self.queue.extend(roots(wanted));
         loop {
             while let Some((id, by)) = self.queue.pop_front() {
@@ -178,20 +173,30 @@ impl<'a> Selection<'a> {
         by: Bringer,
         wanted: &Requirements<'a>,
         ground: Ground<'a>,
-        left_out: &HashMap<TaskId, String>,
+        left_out: &LeftOut,
     ) {
-        if left_out.contains_key(&id) {
+        if let Some(decision) = left_out.get(&id) {
             let needed_by = match &by {
                 Bringer::Required => {
                     wanted.profile.map(|p| format!("profile `{}` requires it", p.id()))
                 }
                 Bringer::Needed(task) => Some(format!("task `{task}` needs it")),
-                Bringer::Added => Some("it was also asked for with --add".into()),
-                Bringer::Answer(..) | Bringer::DefaultTool | Bringer::After(_) => None,
+                // Who decides against it later has changed their mind.
+                Bringer::Added if decision.is_none() => {
+                    Some("it was also asked for with --add".into())
+                }
+                Bringer::Added | Bringer::Answer(..) | Bringer::DefaultTool | Bringer::After(_) => {
+                    None
+                }
             };
             if let Some(needed_by) = needed_by {
-                let chain = self.chain_of(&by, &id, wanted);
-                self.report(PlanProblem::Needed { id, by: needed_by, chain });
+                let decision = decision.clone();
+                self.report(wanted, &by, &id.clone(), |chain| PlanProblem::Needed {
+                    id,
+                    by: needed_by,
+                    chain,
+                    decision,
+                });
             }
             return;
         }
@@ -199,19 +204,23 @@ impl<'a> Selection<'a> {
             return;
         }
         let Some(offered) = ground.offer.get(id.as_str()) else {
-            let chain = self.chain_of(&by, &id, wanted);
-            if let Some(mistake) = ground.offer.mistake(id.as_str()) {
-                let mistake = mistake.to_owned();
-                self.report(PlanProblem::Mistaken { id, mistake, chain });
-                return;
-            }
-            let near = nearest(id.as_str(), ground.offer.ids()).map(str::to_owned);
-            self.report(PlanProblem::UnknownTask { id, chain, near });
+            let mistake = ground.offer.mistake(id.as_str()).map(str::to_owned);
+            self.report(wanted, &by, &id.clone(), |chain| {
+                if let Some(mistake) = mistake {
+                    return PlanProblem::Mistaken { id, mistake, chain };
+                }
+                let near = nearest(id.as_str(), ground.offer.ids()).map(str::to_owned);
+                PlanProblem::UnknownTask { id, chain, near }
+            });
             return;
         };
         if let Some(mistake) = ground.offer.mistake(id.as_str()) {
-            let (chain, mistake) = (self.chain_of(&by, &id, wanted), mistake.to_owned());
-            self.report(PlanProblem::Mistaken { id: id.clone(), mistake, chain });
+            let (id, mistake) = (id.clone(), mistake.to_owned());
+            self.report(wanted, &by, &id.clone(), |chain| PlanProblem::Mistaken {
+                id,
+                mistake,
+                chain,
+            });
         }
         let needs = offered.task.dependencies.required.iter();
         self.queue.extend(needs.map(|need| (need.clone(), Bringer::Needed(id.clone()))));
@@ -226,15 +235,18 @@ impl<'a> Selection<'a> {
         at: usize,
         wanted: &Requirements<'a>,
         ground: Ground<'a>,
-        left_out: &HashMap<TaskId, String>,
+        left_out: &LeftOut,
     ) {
         let Some((id, chosen)) = self.tasks.get_index(at) else { return };
-        let (id, task) = (id.clone(), chosen.offered.task);
+        let (id, task, by) = (id.clone(), chosen.offered.task, chosen.by.clone());
         let one_of = self.serving(task, wanted, ground, left_out);
         if one_of.is_none() && !task.dependencies.one_of.is_empty() {
             let of = task.dependencies.one_of.clone();
-            let chain = self.chain(&id, wanted);
-            self.report(PlanProblem::NoneOf { id: id.clone(), of, chain });
+            self.report(wanted, &by, &id, |chain| PlanProblem::NoneOf {
+                id: id.clone(),
+                of,
+                chain,
+            });
         }
         let values = task.options.iter().filter_map(|option| wanted.option(task, option));
         let situation =
@@ -256,11 +268,13 @@ impl<'a> Selection<'a> {
             // What is there need not be installed.
             Err(_) if ground.facts.is_there(&id) => None,
             Err(why) => {
-                let chain = self.chain(&id, wanted);
-                let by = self.tasks.get_index(at).map(|(_, chosen)| &chosen.by);
-                let can_be_left_out =
-                    matches!(by, Some(Bringer::Answer(..) | Bringer::DefaultTool));
-                self.report(PlanProblem::NoRecipe { id: id.clone(), why, chain, can_be_left_out });
+                let can_be_left_out = matches!(by, Bringer::Answer(..) | Bringer::DefaultTool);
+                self.report(wanted, &by, &id, |chain| PlanProblem::NoRecipe {
+                    id: id.clone(),
+                    why,
+                    chain,
+                    can_be_left_out,
+                });
                 None
             }
         };
@@ -279,7 +293,7 @@ impl<'a> Selection<'a> {
         task: &Task,
         wanted: &Requirements<'a>,
         ground: Ground<'a>,
-        left_out: &HashMap<TaskId, String>,
+        left_out: &LeftOut,
     ) -> Option<TaskId> {
         let candidates =
             || task.dependencies.one_of.iter().filter(|id| !left_out.contains_key(*id));
@@ -311,7 +325,7 @@ impl<'a> Selection<'a> {
             // Whether it is missing is looked at when its turn comes, like with every task.
             Some(Condition::Always | Condition::IfMissing) => true,
             Some(Condition::UserChoice) | None => {
-                let id = format!("also.{}.{behind}", task.id);
+                let id = format!("also:{}:{behind}", task.id);
                 let asked = format!("Also set up {behind}, which goes with {}?", task.name);
                 let is_wanted = wanted.decision(&id) == Some("yes");
                 self.extras.push(Extra {
@@ -355,7 +369,7 @@ impl<'a> Selection<'a> {
             let is_there = !is_selected;
             if seen.insert((one, other)) {
                 found.push(Conflict {
-                    id: format!("conflict.{one}.{other}"),
+                    id: format!("conflict:{one}:{other}"),
                     one: one.clone(),
                     other: other.clone(),
                     is_there,
@@ -381,7 +395,20 @@ impl<'a> Selection<'a> {
         .collect()
     }
 
-    fn report(&mut self, problem: PlanProblem) {
+    /// Tells a problem with `id`, which `by` brings. What is told of in hundreds need not be told
+    /// in thousands.
+    fn report(
+        &mut self,
+        wanted: &Requirements<'a>,
+        by: &Bringer,
+        id: &TaskId,
+        problem: impl FnOnce(Chain) -> PlanProblem,
+    ) {
+        if self.problems.len() >= MOST_PROBLEMS {
+            self.untold += 1;
+            return;
+        }
+        let problem = problem(self.chain_of(by, id, wanted));
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }

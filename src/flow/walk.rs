@@ -3,11 +3,13 @@
 //! comes next, and whenever, finds it waiting for the same.
 
 use indexmap::IndexMap;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{
     Offer, Presence, Requirements, agenda,
     agenda::{Ask, Asked, Held, Wanted},
+    answer::{answered, given_value},
+    found::outputs,
     gates,
     given_plan::presented,
     planner::{Planned, plan},
@@ -16,8 +18,8 @@ use super::{
     selection::{Ground, to_look_for},
 };
 use crate::model::{
-    AnswerAction, ApprovedBy, Digest, Document, EventKind, ExecutionMode, Phase, Plan, Platform,
-    Profile, ProfileChoice, Question, SessionId, Task, TaskId, nearest,
+    ApprovedBy, Digest, Document, EventKind, ExecutionMode, Phase, Plan, Platform, Profile,
+    ProfileChoice, SessionId, Task, TaskId, nearest,
 };
 
 /// What a walk goes by that is not in the record.
@@ -31,6 +33,9 @@ pub struct Walk<'a> {
     /// The keys of secrets that are held in memory; none where it is not time to ask for secrets.
     pub held: Held<'a>,
 }
+
+/// What is recorded as the profile of single tools.
+const CUSTOM: &str = "custom";
 
 /// What the walk waits for.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +153,7 @@ impl<'a> Walk<'a> {
     }
 
     fn profile(&self, session: &Document) -> Option<&'a Profile> {
-        let selected = session.profile.selected.as_deref()?;
+        let selected = session.profile.selected.as_deref().filter(|id| *id != CUSTOM)?;
         self.profiles.iter().copied().find(|profile| profile.id() == selected)
     }
 
@@ -164,7 +169,12 @@ impl<'a> Walk<'a> {
     where
         'a: 's,
     {
-        plan(&self.wanted(session), self.ground(facts))
+        let mut planned = plan(&self.wanted(session), self.ground(facts));
+        let selected = session.profile.selected.as_deref().filter(|id| *id != CUSTOM);
+        if let Some(id) = selected.filter(|_| self.profile(session).is_none()) {
+            planned.plan = Err(vec![PlanProblem::UnknownProfile { id: id.to_owned() }]);
+        }
+        planned
     }
 
     /// The tasks whose presence can matter for the plan.
@@ -181,7 +191,7 @@ impl<'a> Walk<'a> {
         'a: 's,
     {
         let wanted = self.wanted(session);
-        let mut asked = agenda::questions(&wanted, self.held);
+        let mut asked = agenda::questions(&wanted, self.offer, self.held);
         if let Some(facts) = self.facts {
             let ground = self.ground(facts);
             let selection = super::selection::select(&wanted, ground);
@@ -245,9 +255,11 @@ impl<'a> Walk<'a> {
                 self.value(session, &key, &value)
             }
             (Input::Back, _) => self.back(session),
-            (Input::Present { manifests }, Phase::GatherRequirements | Phase::PresentPlan) => {
-                self.present(session, manifests)
-            }
+            // Once it is executed, a plan is shown again only by one who goes back to it.
+            (
+                Input::Present { manifests },
+                Phase::GatherRequirements | Phase::PresentPlan | Phase::Execute,
+            ) => self.present(session, manifests),
             (Input::Approve { digest, by, mode }, Phase::PresentPlan) => {
                 approve(session, digest, by, mode)
             }
@@ -261,7 +273,7 @@ impl<'a> Walk<'a> {
             Some(id) => Some(self.find_profile(id)?),
             None => None,
         };
-        let selected = found.map_or("custom", |profile| profile.id()).to_owned();
+        let selected = found.map_or(CUSTOM, |profile| profile.id()).to_owned();
         let letter = found.and_then(Profile::letter).map_or(selected.clone(), str::to_owned);
         let choice = ProfileChoice {
             selected: Some(selected.clone()),
@@ -286,7 +298,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A profile by its id or its letter, in any case.
-    fn find_profile(&self, given: &str) -> Result<&'a Profile, Refusal> {
+    pub fn find_profile(&self, given: &str) -> Result<&'a Profile, Refusal> {
         let same = |name: &str| name.eq_ignore_ascii_case(given);
         let by_id = self.profiles.iter().find(|profile| same(profile.id()));
         let found = by_id
@@ -308,18 +320,7 @@ impl<'a> Walk<'a> {
             let near = nearest(id, ids).map(str::to_owned);
             return Err(Refusal::NoQuestion { given: id.to_owned(), near });
         };
-        let option = check_answer(question, given)?;
-        if option.action == Some(AnswerAction::Explain) {
-            let text = option.explanation.clone().unwrap_or_else(|| option.text.clone());
-            return Ok(Step { events: Vec::new(), effects: vec![Effect::Explain(text)] });
-        }
-        let event = EventKind::AnswerGiven {
-            question_id: question.id.clone(),
-            question: question.question.clone(),
-            answer: option.letter.clone(),
-            value: option.value(),
-        };
-        Ok(Step::of(vec![event]))
+        answered(question, given)
     }
 
     fn value(&self, session: &Document, key: &str, given: &str) -> Result<Step, Refusal> {
@@ -333,14 +334,7 @@ impl<'a> Walk<'a> {
             let near = nearest(key, keys).map(str::to_owned);
             return Err(Refusal::NoValue { key: key.to_owned(), near });
         };
-        let bad = |why| Refusal::BadValue { key: key.to_owned(), why };
-        let value = wanted.check(given).map_err(bad)?;
-        if wanted.is_secret() {
-            let effect = Effect::Hold { key: key.to_owned(), value };
-            return Ok(Step { events: Vec::new(), effects: vec![effect] });
-        }
-        let value = Value::String(value);
-        Ok(Step::of(vec![EventKind::UserDataGiven { key: key.to_owned(), value }]))
+        given_value(wanted, given)
     }
 
     /// Takes back the last answer; where there is none, the phase before is open again.
@@ -391,7 +385,7 @@ impl<'a> Walk<'a> {
             events.push(EventKind::PhaseCompleted {
                 phase,
                 evidence: Map::new(),
-                outputs: outputs(facts),
+                outputs: outputs(facts, self.platform),
                 commands_executed: Vec::new(),
             });
         }
@@ -403,51 +397,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The option that was meant.
-fn check_answer<'q>(
-    question: &'q Question,
-    given: &str,
-) -> Result<&'q crate::model::Answer, Refusal> {
-    question.option(given).ok_or_else(|| Refusal::NotAnAnswer {
-        question: question.id.clone(),
-        given: given.to_owned(),
-        valid: valid_answers(question),
-    })
-}
-
-/// `A (nvm), B (fnm)`.
-pub fn valid_answers(question: &Question) -> String {
-    let answers =
-        question.answers().map(|answer| format!("{} ({})", answer.letter, answer.value()));
-    answers.collect::<Vec<_>>().join(", ")
-}
-
 impl Step {
-    fn of(events: Vec<EventKind>) -> Self {
+    pub(super) fn of(events: Vec<EventKind>) -> Self {
         Self { events, effects: Vec::new() }
     }
-}
-
-/// What was found, for whoever plans again from the record.
-fn outputs(facts: &Presence) -> Map<String, Value> {
-    let found: Map<String, Value> =
-        facts.all().into_iter().map(|(id, found)| (id.to_string(), json!(found))).collect();
-    let mut outputs = Map::from_iter([("found".to_owned(), Value::Object(found))]);
-    if !facts.unanswered.is_empty() {
-        let silent = facts.unanswered.iter().map(|(id, why)| (id.to_string(), json!(why)));
-        outputs.insert("not_found_out".into(), Value::Object(silent.collect()));
-    }
-    outputs
-}
-
-/// What was found when a session's plan was made; none where its record does not say.
-pub fn recorded_facts(session: &Document) -> Option<Presence> {
-    let artifact = session.phase_artifacts.get(&Phase::GatherRequirements)?;
-    let mut facts = Presence::default();
-    for (id, found) in artifact.outputs.get("found")?.as_object()? {
-        facts.add(id.parse().ok()?, serde_json::from_value(found.clone()).ok()?);
-    }
-    Some(facts)
 }
 
 fn approve(

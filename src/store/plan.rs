@@ -1,5 +1,7 @@
 //! The plan of a session, kept beside its journal: what is executed, now and after a resume.
 
+use std::path::{Path, PathBuf};
+
 use super::{Store, StoreError, error::PlanFileError, layout::create_if_absent};
 use crate::{
     disk,
@@ -30,11 +32,36 @@ impl Store {
         Ok(self.fs.sync_dir(&self.home.record(id))?)
     }
 
+    /// Keeps another plan, and the one before as `plan.v1.json`, `plan.v2.json` and so on. Until the
+    /// record names the new one, the one before is still found by its digest. The caller holds the
+    /// session's lock.
+    pub(super) fn supersede_plan(&self, id: &SessionId, plan: &Plan) -> Result<(), StoreError> {
+        let mut number = 1;
+        loop {
+            let version = self.plan_version(id, number);
+            match self.fs.link(&self.home.plan(id), &version) {
+                Ok(()) => break,
+                Err(error) if error.already_exists() => number += 1,
+                Err(error) if error.not_found() => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.fs.sync_dir(&self.home.artifacts(id))?;
+        self.save_plan(id, plan)
+    }
+
+    fn plan_version(&self, id: &SessionId, number: usize) -> PathBuf {
+        self.home.artifacts(id).join(format!("plan.v{number}.json"))
+    }
+
     /// The plan that was kept; `None` if there is none.
     pub fn plan(&self, id: &SessionId) -> Result<Option<Plan>, StoreError> {
-        let path = self.home.plan(id);
-        let damaged = |source| StoreError::Plan { id: id.clone(), path: path.clone(), source };
-        let bytes = match disk::read_whole(&self.fs, &path, LARGEST_PLAN) {
+        self.plan_at(id, &self.home.plan(id))
+    }
+
+    fn plan_at(&self, id: &SessionId, path: &Path) -> Result<Option<Plan>, StoreError> {
+        let damaged = |source| StoreError::Plan { id: id.clone(), path: path.into(), source };
+        let bytes = match disk::read_whole(&self.fs, path, LARGEST_PLAN) {
             Ok(bytes) => bytes
                 .map_err(|found| damaged(PlanFileError::TooLarge { found, limit: LARGEST_PLAN }))?,
             Err(error) if error.not_found() => return Ok(None),
@@ -52,9 +79,16 @@ impl Store {
         let plan = self.plan(id)?.ok_or_else(|| damaged(PlanFileError::Missing))?;
         let found = plan.compute_digest();
         if found == *digest {
-            Ok(plan)
-        } else {
-            Err(damaged(PlanFileError::OtherPlan { expected: digest.clone(), found }))
+            return Ok(plan);
         }
+        // One that was to take its place, and was not recorded any more.
+        let mut number = 1;
+        while let Some(earlier) = self.plan_at(id, &self.plan_version(id, number))? {
+            if earlier.compute_digest() == *digest {
+                return Ok(earlier);
+            }
+            number += 1;
+        }
+        Err(damaged(PlanFileError::OtherPlan { expected: digest.clone(), found }))
     }
 }

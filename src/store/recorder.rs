@@ -307,6 +307,11 @@ impl Recorder {
         appended
     }
 
+    /// Keeps another plan in the place of the one that was shown, which stays beside it.
+    pub fn replace_plan(&self, store: &Store, plan: &Plan) -> Result<(), StoreError> {
+        store.supersede_plan(&self.session.meta.id, plan)
+    }
+
     /// Keeps a plan for the session in place of one that is gone or cannot be read.
     pub fn keep_plan(&self, store: &Store, plan: &Plan) -> Result<(), StoreError> {
         store.replace_plan(&self.session.meta.id, plan)

@@ -310,3 +310,116 @@ fn a_gate_that_was_forced_is_a_violation_on_record() {
     assert!(violation["requirement"].as_str().unwrap().contains("vim and emacs"));
     assert_eq!(home.run(&["advance", id, "--force", "--reason", "again"]).code, Some(2));
 }
+
+#[test]
+fn a_new_plan_that_could_not_be_run_yet_leaves_the_session_as_it_was() {
+    let home = Home::new();
+    let task = |command: &str| {
+        format!(
+            "metadata: {{category: c}}\ntasks:\n  locked:\n    name: Locked\n    \
+             detection: {{installed_indicator: ~/locked}}\n    \
+             options: [{{id: token, prompt: Token, type: secret}}]\n    \
+             install: {{steps: [{{command: '{command}'}}]}}\n"
+        )
+    };
+    written(&home, "tasks/t.yaml", task("touch ~/locked"));
+    assert_eq!(home.run(&["start", "--add", "locked"]).code, Some(4));
+    let id = home.latest();
+    written(&home, "tasks/t.yaml", task("touch ~/locked ~/more"));
+    let now = home.json(&["plan", "--add", "locked"])["digest"].as_str().unwrap().to_owned();
+    let without = home.run(&["resume", &id, "--approve", &now]);
+    assert_eq!(without.code, Some(2), "{}", without.stderr);
+    let mut with = home.command(&["resume", &id, "--approve", &now]);
+    let output = Output::of(with.env("PROVISION_DATA_TOKEN", "0123456789"));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(home.path().join("more").exists());
+    // The plan that was shown first is kept beside the one that was run.
+    let earlier = fs::read(home.record(&id).join("artifacts/plan.v1.json")).unwrap();
+    let earlier: Value = serde_json::from_slice(&earlier).unwrap();
+    assert_eq!(earlier["tasks"][0]["commands"][0]["command"], "touch ~/locked");
+    let presented: Vec<_> = home
+        .events(&id)
+        .into_iter()
+        .filter(|event| event["event"] == "plan_presented")
+        .map(|event| event["manifest_digests"].clone())
+        .collect();
+    assert_eq!(presented.len(), 2);
+    assert!(presented.iter().all(Value::is_object), "{presented:?}");
+}
+
+#[test]
+fn a_replacement_that_was_not_recorded_any_more_is_no_damage() {
+    let scene = waiting();
+    scene.approve(&scene.digest);
+    // As if the run had died between keeping the new plan and saying so.
+    let artifacts = scene.home.record(&scene.id).join("artifacts");
+    let plan = fs::read_to_string(artifacts.join("plan.json")).unwrap();
+    fs::write(artifacts.join("plan.v1.json"), &plan).unwrap();
+    let mut other: Value = serde_json::from_str(&plan).unwrap();
+    other["tasks"][1]["commands"][0]["command"] = json!("touch ~/evil");
+    other.as_object_mut().unwrap().remove("digest");
+    fs::write(artifacts.join("plan.json"), other.to_string()).unwrap();
+    scene.go();
+    let output = scene.home.run(&["resume", &scene.id]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(scene.has("second") && !scene.has("evil"));
+}
+
+#[test]
+fn who_names_a_digest_means_that_plan_also_when_another_is_approved() {
+    let scene = waiting();
+    let mut child = scene
+        .home
+        .command(&["resume", &scene.id, "--approve", &scene.digest])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the first command", || scene.has("begun"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    scene.go();
+    let output = scene.home.run(&["resume", &scene.id, "--approve", "deadbeef"]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert_eq!(scene.home.run(&["resume", &scene.id]).code, Some(0));
+}
+
+#[test]
+fn a_profile_that_is_gone_is_not_an_empty_plan() {
+    let scene = waiting();
+    scene.approve(&scene.digest);
+    fs::remove_file(scene.home.path().join("catalog/profile.yaml")).unwrap();
+    let output = scene.home.run(&["resume", &scene.id]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert!(output.stderr.contains("there is no profile `two` any more"), "{}", output.stderr);
+    assert!(!output.stderr.contains("--approve"), "{}", output.stderr);
+}
+
+#[test]
+fn a_value_that_was_approved_stays_what_it_is() {
+    let home = Home::new();
+    let plan = home.plan_file(&json!({
+        "format": "plan-v1", "user_data": {"who": {"value": "Ada"}, "what": {}},
+        "tasks": [{"id": "a", "commands": [{"command": "echo \"$WHO $WHAT\" > ~/said"}]}]
+    }));
+    let plan = plan.to_str().unwrap();
+    let other = home.run(&["apply", plan, "--yes", "--data", "who=Eve", "--data", "what=x"]);
+    assert_eq!(other.code, Some(2), "{}", other.stderr);
+    assert!(other.stderr.contains("another value for `who`"), "{}", other.stderr);
+    let mut command = home.command(&["apply", plan, "--yes", "--data", "what=x"]);
+    assert_eq!(Output::of(command.env("PROVISION_DATA_WHO", "Eve")).code, Some(0));
+    assert_eq!(fs::read_to_string(home.path().join("said")).unwrap(), "Ada x\n");
+}
+
+#[test]
+fn tasks_that_are_not_settled_cannot_be_forced_past() {
+    let home = Home::new();
+    let failed = home.apply(&json!([{"id": "a", "commands": [{"command": "false"}]}]), &[]);
+    assert_eq!(failed.code, Some(3));
+    let id = home.latest();
+    let asked = home.run(&["advance", &id]);
+    assert_eq!(asked.code, Some(4), "{}", asked.stderr);
+    assert!(asked.stderr.contains("tasks_settled (MUST, failed): not yet: a"), "{}", asked.stderr);
+    let forced = home.run(&["advance", &id, "--force", "--reason", "enough"]);
+    assert_eq!(forced.code, Some(4), "{}", forced.stderr);
+    assert!(forced.stderr.contains("cannot be forced"), "{}", forced.stderr);
+}

@@ -203,9 +203,13 @@ impl World {
         panic!("the conflicts have no end: {:?}", self.decisions);
     }
 
+    fn is_in_a_decision(&self, task: &TaskId) -> bool {
+        self.decisions.iter().any(|(id, _)| id.split(':').any(|name| name == task.as_str()))
+    }
+
     /// Whether a person has decided about the two, and not against `one`.
     fn is_decided_for(&self, one: &TaskId, other: &TaskId) -> bool {
-        let names = [format!("conflict.{one}.{other}"), format!("conflict.{other}.{one}")];
+        let names = [format!("conflict:{one}:{other}"), format!("conflict:{other}:{one}")];
         self.plan_with(&self.there, |planned| {
             let mut conflicts = planned.selection.conflicts.iter();
             conflicts.any(|conflict| {
@@ -256,8 +260,7 @@ impl World {
     /// One that is there serves before any other.
     fn check_served(&self, task: &Task, served: &[&TaskId]) {
         let [served] = served else { panic!("{}: {served:?}", task.id) };
-        let left_out =
-            |id: &TaskId| self.decisions.iter().any(|(name, _)| name.contains(id.as_str()));
+        let left_out = |id: &TaskId| self.is_in_a_decision(id);
         let any_there =
             task.dependencies.one_of.iter().any(|id| self.there.contains(id) && !left_out(id));
         assert!(!any_there || self.there.contains(*served), "{} is served by {served}", task.id);
@@ -294,7 +297,7 @@ impl World {
             assert!(place.contains_key(root), "{root} is required and not planned");
         }
         for root in &droppable {
-            let was_decided = self.decisions.iter().any(|(id, _)| id.contains(root.as_str()));
+            let was_decided = self.is_in_a_decision(root);
             assert!(place.contains_key(root) || was_decided, "{root} was chosen and is missing");
         }
         roots.extend(droppable);

@@ -67,9 +67,6 @@ fn a_plan_of_ours_can_be_read_in_eighty_columns() {
       install   uv               with pipx
       install   ruff             Ruff, with pipx
 
-    package-managers
-      install   pipx             with apt
-
     databases
       install   postgresql       PostgreSQL, with apt
       install   redis            Redis, with apt
@@ -80,6 +77,9 @@ fn a_plan_of_ours_can_be_read_in_eighty_columns() {
 
     editors
       install   neovim           Neovim, with apt
+
+    package-managers
+      install   pipx             with apt
 
     may also run
       $ apt-get update
@@ -229,8 +229,8 @@ default_cli_tools: [fire, water]
       cause: tasks `cat` (wrong → pet: A → cat) and `dog` (wrong → pet: A → dog) get in each other's way
       cause: tasks `fire` (wrong → fire) and `water` (wrong → water) get in each other's way
     hint: `ripgrpe`: did you mean `ripgrep`?
-    hint: decide with --answer conflict.cat.dog=A (cat only), B (dog only) or C (both)
-    hint: decide with --answer conflict.fire.water=A (fire only), B (water only) or C (both)
+    hint: decide with --answer conflict:cat:dog=A (cat only), B (dog only) or C (both)
+    hint: decide with --answer conflict:fire:water=A (fire only), B (water only) or C (both)
     "#);
     assert_eq!(tree(home.path()), before);
 }
@@ -363,4 +363,73 @@ fn changed(value: &Value, at: &str, out: &mut Vec<(String, Value)>) {
         Value::Bool(flag) => out.push((at.into(), json!(!flag))),
         Value::Null => {}
     }
+}
+
+#[test]
+fn a_plan_is_written_into_pipes_and_behind_links_and_replaces_neither() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let home = painted();
+    let base = ["plan", "--add", "base", "-q", "-o"];
+    let pipe = home.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    let output = home.run(&[&base[..], &[pipe.to_str().unwrap()]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(reader.join().unwrap().contains("plan-v1"));
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    fs::remove_file(&pipe).unwrap();
+    let (link, target) = (home.path().join("link"), written(&home, "target", "before"));
+    symlink(&target, &link).unwrap();
+    let output = home.run(&[&base[..], &[link.to_str().unwrap()]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&target).unwrap().contains("plan-v1"));
+    let folder = home.run(&[&base[..], &[home.path().to_str().unwrap()]].concat());
+    assert_eq!(folder.code, Some(2), "{}", folder.stderr);
+}
+
+/// What would be slow or endless if it were looked at piece by piece.
+#[test]
+fn large_and_tangled_catalogs_are_planned_in_no_time() {
+    let home = Home::new();
+    let plan = |tasks: String, add: &str| {
+        written(&home, "tasks/t.yaml", format!("metadata: {{category: c}}\ntasks:\n{tasks}"));
+        home.run(&["plan", "--add", add])
+    };
+    let task = |id: usize, fields: &str| {
+        format!(
+            "  t{id}: {{name: T, detection: {{installed_indicator: /no}}, \
+             install: {{steps: [{{command: 'true'}}]}}, {fields}}}\n"
+        )
+    };
+    // Everyone would like to come after twenty others.
+    let wishing = (0..1000).map(|id| {
+        let others: Vec<_> = (1..=20).map(|n| format!("t{}", (id + n * 37) % 1000)).collect();
+        let next = if id < 999 { format!("t{}", id + 1) } else { String::new() };
+        task(
+            id,
+            &format!("dependencies: {{optional: [{}], required: [{next}]}}", others.join(", ")),
+        )
+    });
+    let wished = plan(wishing.collect(), "t0");
+    assert_eq!(wished.code, Some(0), "{}", wished.stderr);
+    let chain: Vec<_> = wished.stdout.lines().filter(|line| line.contains("install   t")).collect();
+    assert!(chain[0].contains("t999 ") && chain[999].contains("t0 "), "{chain:?}");
+    // Everyone needs everyone.
+    let all: Vec<_> = (0..150).map(|id| format!("t{id}")).collect();
+    let tangled =
+        (0..150).map(|id| task(id, &format!("dependencies: {{required: [{}]}}", all.join(", "))));
+    let tangled = plan(tangled.collect(), "t0");
+    assert_eq!(tangled.code, Some(8), "{}", tangled.stderr);
+    assert!(tangled.stderr.len() < 100_000, "{}", tangled.stderr.len());
+    // A long chain in which each one needs what nobody knows.
+    let broken = (0..1000)
+        .map(|id| task(id, &format!("dependencies: {{required: [t{}, nowhere{id}]}}", id + 1)));
+    let broken = plan(broken.collect(), "t0");
+    assert_eq!(broken.code, Some(8));
+    assert!(broken.stderr.contains("more of that kind"), "{}", broken.stderr);
+    assert!(broken.stderr.len() < 200_000, "{}", broken.stderr.len());
 }

@@ -213,8 +213,10 @@ fn without_approval_it_waits_with_its_plan() {
     demo
       install   base      Base, 1 command [home]
           $ mkdir -p ~/made && touch ~/made/base
+          there with: ~/made/base
       install   red       Red, 1 command [home]
           $ touch ~/made/red
+          there with: ~/made/red
     paused: the plan waits for approval; nothing has been run
     hint: read what it would run, above; then: provision resume [ID] --approve [DIGEST]
     hint: or approve it now and run it later: provision approve [ID] [DIGEST]
@@ -442,22 +444,16 @@ fn two_that_conflict_are_decided_by_a_recorded_answer() {
     --- stderr
     error: no plan can be made, for 1 reason
       cause: tasks `blue` (paint → colour: B → blue) and `red` (--add → red) get in each other's way
-    hint: decide with --answer conflict.blue.red=A (blue only), B (red only) or C (both)
+    hint: decide with --answer conflict:blue:red=A (blue only), B (red only) or C (both)
     "#);
     for (answer, value, tasks) in
         [("A", "blue", json!(["base", "blue"])), ("both", "both", json!(["base", "blue", "red"]))]
     {
-        let decided = format!("conflict.blue.red={answer}");
+        let decided = format!("conflict:blue:red={answer}");
         let output = start(&home, &[&both[..], &["--answer", &decided]].concat());
-        // `red` was asked for by name: it cannot be both added and dropped.
-        if value == "blue" {
-            assert_eq!(output.code, Some(2), "{}", output.stderr);
-            assert!(output.stderr.contains("asked for with --add"), "{}", output.stderr);
-            continue;
-        }
         assert_eq!(output.code, Some(4), "{}", output.stderr);
         let document = begun(&home, &output);
-        assert_eq!(document["choices"]["conflict.blue.red"]["value"], value);
+        assert_eq!(document["choices"]["conflict:blue:red"]["value"], value);
         let planned: Vec<_> = document["tasks"].as_object().unwrap().keys().collect();
         assert_eq!(json!(planned), tasks);
     }
@@ -476,23 +472,23 @@ fn what_is_installed_already_may_be_in_the_way_too() {
     --- stderr
     error: no plan can be made, for 1 reason
       cause: task `red` (paint → colour: A → red) gets in the way of `blue`, which is installed already
-    hint: decide with --answer conflict.red.blue=A (leave red out) or B (both)
+    hint: decide with --answer conflict:red:blue=A (leave red out) or B (both)
     "#);
     let left_out =
-        start(&home, &[&base[..], &["--answer", "conflict.red.blue=leave_out"]].concat());
+        start(&home, &[&base[..], &["--answer", "conflict:red:blue=leave_out"]].concat());
     assert_eq!(left_out.code, Some(0), "{}", left_out.stderr);
     assert!(made(&home, "red").is_none());
-    let beside = start(&home, &[&base[..], &["--answer", "conflict.red.blue=B"]].concat());
+    let beside = start(&home, &[&base[..], &["--answer", "conflict:red:blue=B"]].concat());
     assert_eq!(beside.code, Some(0), "{}", beside.stderr);
     assert!(made(&home, "red").is_some());
     let document = begun(&home, &beside);
-    assert_eq!(document["choices"]["conflict.red.blue"]["value"], "both");
+    assert_eq!(document["choices"]["conflict:red:blue"]["value"], "both");
 }
 
 #[test]
 fn what_a_task_offers_to_bring_along_comes_only_if_wanted() {
     for (answer, comes) in
-        [(None, false), (Some("also.frame.glass=no"), false), (Some("also.frame.glass=A"), true)]
+        [(None, false), (Some("also:frame:glass=no"), false), (Some("also:frame:glass=A"), true)]
     {
         let home = painted();
         let mut arguments = vec!["start", "--add", "frame", "--yes"];
@@ -500,7 +496,7 @@ fn what_a_task_offers_to_bring_along_comes_only_if_wanted() {
         let output = home.run(&arguments);
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         assert_eq!(made(&home, "glass").is_some(), comes, "{answer:?}");
-        let choice = &home.latest_document()["choices"]["also.frame.glass"]["value"];
+        let choice = &home.latest_document()["choices"]["also:frame:glass"]["value"];
         assert_eq!(choice, if comes { "yes" } else { "no" });
     }
 }
@@ -560,4 +556,106 @@ fn an_earlier_session_that_is_not_finished_is_named_and_recorded() {
     assert_eq!(gate["gate"], "earlier_sessions_dealt_with");
     assert_eq!((gate["level"].as_str(), gate["status"].as_str()), (Some("SHOULD"), Some("failed")));
     assert!(gate["evidence"].as_str().unwrap().contains(&first));
+}
+
+/// What is a secret to anyone is a secret to all: they share its name.
+#[test]
+fn a_secret_by_any_name_is_never_written() {
+    let secret = "correct horse battery";
+    let task = |id: &str, kind: &str| {
+        format!(
+            "  {id}:\n    name: {id}\n    detection: {{installed_indicator: ~/{id}}}\n    \
+             options: [{{id: token, prompt: T, type: {kind}}}]\n    \
+             install: {{steps: [{{command: 'test -n \"$TOKEN\" && touch ~/{id}'}}]}}\n"
+        )
+    };
+    let home = Home::new();
+    let tasks = task("open", "string") + &task("closed", "secret");
+    written(&home, "tasks/t.yaml", format!("metadata: {{category: c}}\ntasks:\n{tasks}"));
+    let profile = "metadata: {id: p, name: P}\nquestion_flow:\n  - id: q\n    question: Q?\n    \
+                   options:\n      - {letter: A, text: Yes it is, tasks: [closed], user_data_required: [token]}\n";
+    written(&home, "profiles/p.yaml", profile);
+    for arguments in [&["start", "--add", "open,closed"][..], &["start", "p", "--answer", "q=a"]] {
+        for task in ["open", "closed"] {
+            let _ = fs::remove_file(home.path().join(task));
+        }
+        let mut command = home.command(&[arguments, &["--yes"]].concat());
+        let output = Output::of(command.env("PROVISION_DATA_TOKEN", secret));
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        for (path, _, content) in crate::harness::tree(home.path()) {
+            let content = String::from_utf8_lossy(&content);
+            assert!(!content.contains(secret), "{}", path.display());
+        }
+        for typed in ["token=x", "closed.token=x"] {
+            let refused = home.run(&[arguments, &["--data", typed]].concat());
+            assert_eq!(refused.code, Some(2), "{typed}: {}", refused.stderr);
+            assert!(refused.stderr.contains("is a secret"), "{}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn ids_that_mean_something_else_are_told_apart() {
+    let home = painted();
+    let profile = "metadata: {id: twice, name: Twice}\nquestion_flow:\n  - id: owner\n    \
+                   question: Owned?\n    options:\n      \
+                   - {letter: A, text: Yes it is, tasks: [base], user_data_required: [owner]}\n";
+    written(&home, "profiles/twice.yaml", profile);
+    let plan = home.run(&["plan", "twice", "--answer", "owner=A", "--data", "owner=Ada"]);
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    let mistaken = home.run(&["plan", "paint", "--answer", "colour=signature"]);
+    assert!(mistaken.stderr.contains("`signature` is not answered"), "{}", mistaken.stderr);
+    for (wrong, says) in [
+        (&["plan", "--add", "base red"][..], "expected the id of a task"),
+        (&["plan", "--add", ""], "expected the id of a task"),
+        (&["plan", "paint", "--answer", "=x"], "expected a name before the `=`"),
+        (&["plan", "paint", "--answer", "stack_type=x"], "there is no question `stack_type`"),
+    ] {
+        let output = home.run(wrong);
+        assert_eq!(output.code, Some(2), "{wrong:?}: {}", output.stderr);
+        assert!(output.stderr.contains(says), "{wrong:?}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn a_profile_by_its_letter_is_the_same_profile() {
+    let home = painted();
+    let only = "metadata: {id: elsewhere, name: E}\nselection_prompt: {letter: X}\n\
+                platforms: [haiku]\nrequired_tasks: [base]\n";
+    written(&home, "profiles/elsewhere.yaml", only);
+    for name in ["elsewhere", "X", "Elsewhere"] {
+        let output = home.run(&["plan", name]);
+        assert_eq!(output.code, Some(2), "{name}: {}", output.stderr);
+        assert!(output.stderr.contains("is for haiku only"), "{}", output.stderr);
+    }
+    written(&home, "profiles/empty.yaml", "metadata: {id: empty, name: E}\nrequired_tasks: []\n");
+    let empty = home.run(&["start", "empty", "--yes"]);
+    assert_eq!(empty.code, Some(8), "{}", empty.stderr);
+    assert_eq!(sessions(&home), 0);
+}
+
+#[test]
+fn a_signal_while_the_machine_is_looked_at_ends_it_with_its_probes() {
+    use crate::harness::{processes, wait_until};
+    for (arguments, seconds) in
+        [(&["start", "--add", "slow", "--yes"][..], "87651"), (&["plan", "--add", "slow"], "87652")]
+    {
+        let home = Home::new();
+        let task = format!(
+            "metadata: {{category: c}}\ntasks:\n  slow:\n    name: Slow\n    \
+             detection: {{check_command: 'sleep {seconds} & wait'}}\n    \
+             install: {{steps: [{{command: 'true'}}]}}\n"
+        );
+        written(&home, "tasks/t.yaml", task);
+        let mut command = home.command(arguments);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let probes = || processes::with_in_command_line(&["sleep", seconds]);
+        wait_until("the probe", || !probes().is_empty());
+        processes::signal(child.id(), "TERM");
+        let output = Output::after(child);
+        assert_eq!(output.code, Some(4), "{}", output.stderr);
+        assert!(output.stderr.contains("interrupted before anything"), "{}", output.stderr);
+        wait_until("the end of the probe", || probes().is_empty());
+        assert_eq!(sessions(&home), 0);
+    }
 }

@@ -253,7 +253,7 @@ fn a_conflict_with_what_is_there_is_a_question() {
     scene.answer("editor", "B").unwrap();
     scene.answer("sign", "B").unwrap();
     scene.look(&["vim"]);
-    assert_eq!(scene.waits(), "conflict.emacs.vim 3/4");
+    assert_eq!(scene.waits(), "conflict:emacs:vim 3/4");
     let letters = scene.with(|walk, session| match walk.waiting(session) {
         Waiting::Answer { asked, .. } => match &asked.ask {
             Ask::Choice(question) => question.options.len(),
@@ -262,10 +262,10 @@ fn a_conflict_with_what_is_there_is_a_question() {
         _ => 0,
     });
     assert_eq!(letters, 2);
-    scene.answer("conflict.emacs.vim", "A").unwrap();
+    scene.answer("conflict:emacs:vim", "A").unwrap();
     assert_eq!(scene.waits(), "plan git");
     scene.tell(Input::Back).unwrap();
-    scene.answer("conflict.emacs.vim", "both").unwrap();
+    scene.answer("conflict:emacs:vim", "both").unwrap();
     scene.value("emacs.size", "2").unwrap();
     assert_eq!(scene.waits(), "plan git emacs");
 }

@@ -53,7 +53,7 @@ pub fn plan<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Planned<'a> {
             plan.tasks = order
                 .iter()
                 .filter_map(|id| selection.tasks.get(id))
-                .map(|chosen| planned(chosen, wanted, ground, &covered))
+                .map(|chosen| planned(chosen, &selection, wanted, ground, &covered))
                 .collect();
             plan.digest = Some(plan.compute_digest());
             Ok(plan)
@@ -121,6 +121,7 @@ pub fn required_data<'a>(wanted: &Requirements<'a>) -> Vec<&'a str> {
 
 fn planned<'a>(
     chosen: &Chosen<'a>,
+    selection: &Selection<'a>,
     wanted: &Requirements<'a>,
     ground: Ground<'a>,
     covered: &HashSet<String>,
@@ -150,7 +151,12 @@ fn planned<'a>(
             RecipeSource::Packages(manager) => Some(manager.name().to_owned()),
             RecipeSource::Steps | RecipeSource::Nothing => None,
         },
-        depends_on: chosen.needs().into_iter().cloned().collect(),
+        depends_on: chosen
+            .needs()
+            .into_iter()
+            .filter(|id| selection.tasks.contains_key(*id))
+            .cloned()
+            .collect(),
         path: task.path.clone(),
         env_setup: task.env_setup.clone(),
         detection: Some(task.detection.clone()).filter(|found| *found != Detection::default()),

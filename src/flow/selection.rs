@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use indexmap::IndexMap;
 
 use super::{
-    Offer, Presence, Recipe, RecipeSource, Requirements, Situation,
+    NoRecipe, Offer, Presence, Recipe, RecipeSource, Requirements, Situation,
     offer::Offered,
     problem::{ADDED, Chain, PlanProblem},
     recipe,
@@ -40,6 +40,8 @@ pub struct Chosen<'a> {
     /// The task that brings its package manager.
     pub provider: Option<TaskId>,
     pub recipe: Option<Recipe>,
+    /// Why there is no way to install it here.
+    no_recipe: Option<NoRecipe>,
 }
 
 impl Chosen<'_> {
@@ -165,6 +167,42 @@ impl<'a> Selection<'a> {
             self.look_at(self.looked_at, wanted, ground, left_out);
             self.looked_at += 1;
         }
+        self.judge_what_cannot_be_installed(wanted, ground);
+    }
+
+    /// What cannot be installed is a problem, unless only what is there needs it: that does without.
+    fn judge_what_cannot_be_installed(&mut self, wanted: &Requirements<'a>, ground: Ground<'a>) {
+        let mut needed: HashSet<TaskId> = HashSet::new();
+        for (id, chosen) in &self.tasks {
+            if !ground.facts.is_there(id) {
+                needed.extend(chosen.needs().into_iter().cloned());
+            }
+            if !matches!(chosen.by, Bringer::Needed(_)) {
+                needed.insert(id.clone());
+            }
+        }
+        let failed: Vec<TaskId> = self
+            .tasks
+            .iter()
+            .filter(|(_, chosen)| chosen.no_recipe.is_some())
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in failed {
+            if !needed.contains(&id) {
+                self.tasks.shift_remove(&id);
+                continue;
+            }
+            let Some(chosen) = self.tasks.get_mut(&id) else { continue };
+            let Some(why) = chosen.no_recipe.take() else { continue };
+            let by = chosen.by.clone();
+            let can_be_left_out = matches!(by, Bringer::Answer(..) | Bringer::DefaultTool);
+            self.report(wanted, &by, &id.clone(), |chain| PlanProblem::NoRecipe {
+                id,
+                why,
+                chain,
+                can_be_left_out,
+            });
+        }
     }
 
     fn take(
@@ -224,7 +262,8 @@ impl<'a> Selection<'a> {
         }
         let needs = offered.task.dependencies.required.iter();
         self.queue.extend(needs.map(|need| (need.clone(), Bringer::Needed(id.clone()))));
-        let chosen = Chosen { offered, by, one_of: None, provider: None, recipe: None };
+        let chosen =
+            Chosen { offered, by, one_of: None, provider: None, recipe: None, no_recipe: None };
         self.tasks.insert(id, chosen);
     }
 
@@ -263,26 +302,18 @@ impl<'a> Selection<'a> {
         for need in one_of.iter().chain(&provider) {
             self.queue.push_back((need.clone(), Bringer::Needed(id.clone())));
         }
-        let recipe = match recipe {
-            Ok(recipe) => Some(recipe),
+        let (recipe, no_recipe) = match recipe {
+            Ok(recipe) => (Some(recipe), None),
             // What is there need not be installed.
-            Err(_) if ground.facts.is_there(&id) => None,
-            Err(why) => {
-                let can_be_left_out = matches!(by, Bringer::Answer(..) | Bringer::DefaultTool);
-                self.report(wanted, &by, &id, |chain| PlanProblem::NoRecipe {
-                    id: id.clone(),
-                    why,
-                    chain,
-                    can_be_left_out,
-                });
-                None
-            }
+            Err(_) if ground.facts.is_there(&id) => (None, None),
+            Err(why) => (None, Some(why)),
         };
         for entry in &task.post_install {
             self.come_behind(task, entry, wanted);
         }
         if let Some((_, chosen)) = self.tasks.get_index_mut(at) {
-            (chosen.one_of, chosen.provider, chosen.recipe) = (one_of, provider, recipe);
+            (chosen.one_of, chosen.provider) = (one_of, provider);
+            (chosen.recipe, chosen.no_recipe) = (recipe, no_recipe);
         }
     }
 

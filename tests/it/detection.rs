@@ -111,3 +111,25 @@ fn a_task_is_looked_for_and_run_with_what_its_dependencies_set_up() {
     let plan = home.json(&["plan", "--add", "tool"]);
     assert_eq!(actions(&plan), [("manager", "already_installed"), ("tool", "already_installed")]);
 }
+
+/// What serves is there: what it would need to be installed is no problem of this machine.
+#[test]
+fn what_is_there_needs_nothing_more() {
+    let home = Home::new();
+    written(&home, "there", "");
+    let tasks = "  elsewhere: {name: E, platforms: [haiku], detection: {installed_indicator: /no}, \
+                 install: {steps: [{command: 'true'}]}}\n  \
+                 served: {name: S, detection: {installed_indicator: ~/there}, \
+                 dependencies: {required: [elsewhere]}, install: {steps: [{command: 'true'}]}}\n  \
+                 other: {name: O, detection: {installed_indicator: /no}, \
+                 install: {steps: [{command: 'true'}]}}\n  \
+                 tool: {name: T, detection: {installed_indicator: /no}, \
+                 dependencies: {one_of: [other, served]}, install: {steps: [{command: 'true'}]}}\n";
+    with_tasks(&home, tasks);
+    let plan = home.json(&["plan", "--add", "tool"]);
+    assert_eq!(actions(&plan), [("served", "already_installed"), ("tool", "install")]);
+    // Who asks for it by name is told.
+    let output = home.run(&["plan", "--add", "tool,elsewhere"]);
+    assert_eq!(output.code, Some(8), "{}", output.stderr);
+    assert!(output.stderr.contains("it is for haiku only"), "{}", output.stderr);
+}

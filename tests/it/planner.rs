@@ -372,8 +372,8 @@ fn plant(world: &mut World, random: &mut SmallRng) -> Vec<(&'static str, TaskId)
     }
     if random.random_bool(0.6) || planted.is_empty() {
         let victim = certain.choose(random).unwrap().clone();
-        // What is there needs no way to be installed.
-        world.there.remove(&victim);
+        // What is there needs no way to be installed, nor does what only that needs.
+        world.there.retain(|id| !certain.contains(id));
         let task = world.task_mut(&victim);
         let steps = json!({"variants": {"macos": {"steps": [{"command": "x"}]}}});
         task.install = serde_json::from_value(steps).unwrap();

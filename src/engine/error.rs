@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::{changed_plan::Change, prepare::Unready};
+use super::{changed_plan::Change, unready::Unready};
 use crate::{
     disk::DiskError,
     flow::{Finding, Problem, gates::NotForced},

@@ -28,6 +28,7 @@ mod signals;
 mod start;
 mod tasks;
 mod tell;
+mod unready;
 
 pub use crate::{
     catalog::{Catalog, Code, Diagnostic, Listed, Severity},
@@ -47,7 +48,7 @@ pub use examine::{Examination, Expiries, examine, expiries, liveliness};
 pub use machine::machine;
 pub use pause::{PauseAnswer, ask_to_pause};
 pub use platform::{platform, seems_installed};
-pub use prepare::{Mistake, Prepared, Unanswered, Unready};
+pub use prepare::Prepared;
 pub use prune::{OldLogs, OldRecord, Pruning, prune, what_to_prune};
 pub use recover::{
     BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, check_place, prospect, recover,
@@ -60,3 +61,4 @@ pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan
 pub use shelf::{Layers, folder_layer};
 pub use start::{plan, start};
 pub use tell::{Told, Watcher};
+pub use unready::{Mistake, Unanswered, Unready};

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::{Surroundings, lost_attempts::Rebuilder, machine};
+use super::{Surroundings, lost_attempts::Rebuilder, sessions::agent_of, start::beginning};
 use crate::{
     disk::DiskError,
     exec::Attempt,
     flow::{GivenPlan, count},
     model::{
-        Agent, ApprovedBy, CommandSkipped, Digest, EventKind, PauseReason, Phase, Plan, Session,
-        SessionCreated, SessionId, SessionStatus, TaskId, VERSION,
+        ApprovedBy, CommandSkipped, Digest, EventKind, PauseReason, Phase, Plan, Session,
+        SessionId, SessionStatus, TaskId,
     },
     store::{Damage, Rescue, Rewrite, Salvor, Source, Store, StoreError, Survey, Way},
 };
@@ -202,20 +202,7 @@ pub fn recover_by_hand(
     salvor.keep_plan(plan)?;
     let (done, lost) = by_hand();
     let illegal = |source| RecoverError::Store(salvor.illegal(source));
-    let agent = match approved_by {
-        ApprovedBy::Unattended => Agent::unattended(),
-        ApprovedBy::User | ApprovedBy::Elicitation | ApprovedBy::Agent => Agent::user(),
-    };
-    let created = SessionCreated {
-        format: VERSION.into(),
-        session_id: id.clone(),
-        machine: machine(),
-        agent,
-        objective: None,
-        branch: None,
-        starting_commit: None,
-        expanded_from: None,
-    };
+    let created = beginning(id.clone(), agent_of(approved_by));
     rewrite.record(EventKind::SessionCreated(Box::new(created))).map_err(illegal)?;
     let given = GivenPlan { plan, digest: &digest, user_data: &[], approved_by, unfinished: &[] };
     let walk = rewrite.session().map(|session| given.walk_to_execution(session));

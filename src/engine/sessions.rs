@@ -307,7 +307,7 @@ fn create(
     plan: &Plan,
     watcher: &mut Watcher<'_>,
 ) -> Result<Recorder, RunError> {
-    let created = beginning(&around.clock, agent.clone());
+    let created = beginning(around.clock.session_id(), agent.clone());
     let id = created.session_id.clone();
     let first = EventKind::SessionCreated(Box::new(created));
     let now = around.clock.now();

@@ -1,7 +1,7 @@
 //! A new session from the catalog: the walk without a person, up to its plan or on to its end.
 
 use super::{
-    Clock, RunError,
+    RunError,
     data::UserData,
     ending::{Ended, close},
     machine, platform,
@@ -29,7 +29,7 @@ pub fn plan(
 ) -> Result<Prepared, RunError> {
     within_runtime(async {
         let mut signals = Signals::listen().map_err(RunError::Runtime)?;
-        let created = beginning(&around.clock, Agent::user());
+        let created = beginning(around.clock.session_id(), Agent::user());
         prepare(preparation(around, catalog, request, created, Vec::new(), false, &mut signals))
             .await
     })
@@ -48,7 +48,7 @@ pub fn start(
         let mut signals = Signals::listen().map_err(RunError::Runtime)?;
         let approved_by = wishes.approval.as_ref().map(Approval::given_by);
         let agent = agent_of(approved_by.unwrap_or(ApprovedBy::User));
-        let created = beginning(&around.clock, agent.clone());
+        let created = beginning(around.clock.session_id(), agent.clone());
         let id = created.session_id.clone();
         let earlier = unfinished(&around.store, None)?;
         let open = earlier.first().map(|id| {
@@ -144,10 +144,11 @@ fn preparation<'a>(
     }
 }
 
-pub(super) fn beginning(clock: &Clock, agent: Agent) -> SessionCreated {
+/// How a session begins on this machine.
+pub(super) fn beginning(session_id: SessionId, agent: Agent) -> SessionCreated {
     SessionCreated {
         format: VERSION.into(),
-        session_id: clock.session_id(),
+        session_id,
         machine: machine(),
         agent,
         objective: None,

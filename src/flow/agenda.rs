@@ -6,9 +6,11 @@ use std::{borrow::Cow, collections::HashSet};
 use regex::Regex;
 
 use super::{
-    Offer, Requirements, option_key,
+    Offer, Requirements,
+    conflict::{BOTH, Conflict, LEAVE_OUT},
+    option_key,
     planner::required_data,
-    selection::{BOTH, Conflict, Extra, Ground, LEAVE_OUT, Selection},
+    selection::{Extra, Ground, Selection},
 };
 use crate::model::{Answer, DatumRequest, OptionKind, Question, TaskId};
 

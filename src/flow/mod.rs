@@ -2,6 +2,7 @@
 
 mod agenda;
 mod answer;
+mod conflict;
 mod context;
 mod examine;
 mod expiry;

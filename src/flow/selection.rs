@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     NoRecipe, Offer, Presence, Recipe, RecipeSource, Requirements, Situation,
+    conflict::{Conflict, conflicts},
     offer::Offered,
     problem::{ADDED, Chain, PlanProblem},
     recipe,
@@ -67,16 +68,6 @@ pub struct Extra {
     pub prompt: String,
 }
 
-/// Two tasks that should not be there together, as a decision to make.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    pub id: String,
-    pub one: TaskId,
-    pub other: TaskId,
-    /// The other is not asked for, but there already.
-    pub is_there: bool,
-}
-
 #[derive(Clone, Debug, Default)]
 pub struct Selection<'a> {
     /// In the order in which they came in.
@@ -92,10 +83,6 @@ pub struct Selection<'a> {
     /// How many of them were looked at.
     looked_at: usize,
 }
-
-/// What conflicts are decided for.
-pub const BOTH: &str = "both";
-pub const LEAVE_OUT: &str = "leave_out";
 
 /// What is left out, and by which decision; none where a person named it.
 type LeftOut = HashMap<TaskId, Option<String>>;
@@ -118,7 +105,7 @@ pub fn select<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Selection<'a
     loop {
         let mut selection = Selection::default();
         selection.fill(wanted, ground, &left_out);
-        selection.find_conflicts(ground);
+        selection.conflicts = conflicts(&selection.tasks, ground);
         let before = left_out.len();
         for conflict in &selection.conflicts {
             let Some(loser) = conflict.loser(wanted) else { continue };
@@ -133,23 +120,6 @@ pub fn select<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Selection<'a
             selection.conflicts.splice(0..0, carried_out);
             return selection;
         }
-    }
-}
-
-impl Conflict {
-    /// The one that was decided against.
-    fn loser(&self, wanted: &Requirements<'_>) -> Option<&TaskId> {
-        match wanted.decision(&self.id)? {
-            value if value == self.one.as_str() => Some(&self.other).filter(|_| !self.is_there),
-            value if value == self.other.as_str() || value == LEAVE_OUT => Some(&self.one),
-            _ => None,
-        }
-    }
-
-    /// Whether a person has decided it.
-    pub fn is_decided(&self, wanted: &Requirements<'_>) -> bool {
-        let valid = [BOTH, LEAVE_OUT, self.one.as_str(), self.other.as_str()];
-        wanted.decision(&self.id).is_some_and(|value| valid.contains(&value))
     }
 }
 
@@ -371,44 +341,6 @@ impl<'a> Selection<'a> {
         if is_wanted {
             self.queue.push_back((behind.clone(), Bringer::After(task.id.clone())));
         }
-    }
-
-    fn find_conflicts(&mut self, ground: Ground<'a>) {
-        let mut pairs: Vec<(&TaskId, &TaskId)> = Vec::new();
-        for (id, chosen) in &self.tasks {
-            pairs.extend(chosen.offered.task.conflicts_with.iter().map(|other| (id, other)));
-        }
-        // One that is there may be the only one to say so.
-        for task in ground.offer.tasks() {
-            if !self.tasks.contains_key(&task.id) && ground.facts.is_there(&task.id) {
-                let known =
-                    task.conflicts_with.iter().filter_map(|id| self.tasks.get_key_value(id));
-                pairs.extend(known.map(|(id, _)| (id, &task.id)));
-            }
-        }
-        let mut seen = HashSet::new();
-        let mut found = Vec::new();
-        for (id, other) in pairs {
-            let is_selected = self.tasks.contains_key(other);
-            let is_there = ground.facts.is_there(other);
-            if id == other || !is_selected && !is_there || is_there && ground.facts.is_there(id) {
-                continue;
-            }
-            // A pair has one name, whoever says it.
-            let (one, other) =
-                if is_selected { (id.min(other), id.max(other)) } else { (id, other) };
-            let is_there = !is_selected;
-            if seen.insert((one, other)) {
-                found.push(Conflict {
-                    id: format!("conflict:{one}:{other}"),
-                    one: one.clone(),
-                    other: other.clone(),
-                    is_there,
-                });
-            }
-        }
-        found.sort_by(|a, b| a.id.cmp(&b.id));
-        self.conflicts = found;
     }
 
     /// Conflicts that nobody has decided, as problems.

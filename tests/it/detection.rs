@@ -133,3 +133,29 @@ fn what_is_there_needs_nothing_more() {
     assert_eq!(output.code, Some(8), "{}", output.stderr);
     assert!(output.stderr.contains("it is for haiku only"), "{}", output.stderr);
 }
+
+/// A plain question is answered without a shell, unless a shell would know more.
+#[test]
+fn what_only_a_shell_finds_is_found() {
+    let home = Home::new();
+    let tasks = r#"
+  manager:
+    name: Manager
+    detection: {installed_indicator: ~/manager}
+    env_setup: PATH="$HOME/manager/shims:$PATH"
+    install: {steps: [{command: 'true'}]}
+  shimmed:
+    name: Shimmed
+    detection: {check_command: command -v shimmed-tool}
+    dependencies: {required: [manager]}
+    install: {steps: [{command: 'false'}]}
+"#;
+    with_tasks(&home, tasks);
+    let tool = written(&home, "manager/shims/shimmed-tool", "#!/bin/sh\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(tool, mode).unwrap();
+    let plan = home.json(&["plan", "--add", "shimmed"]);
+    assert!(actions(&plan).iter().all(|(_, action)| *action == "already_installed"), "{plan}");
+    let output = home.run(&["start", "--add", "shimmed", "--yes"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+}

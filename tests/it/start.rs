@@ -659,3 +659,20 @@ fn a_signal_while_the_machine_is_looked_at_ends_it_with_its_probes() {
         assert_eq!(sessions(&home), 0);
     }
 }
+
+#[test]
+fn a_secret_whose_task_is_done_is_not_asked_for_again() {
+    let home = painted();
+    let late = "metadata: {category: c}\ntasks:\n  late:\n    name: Late\n    \
+                detection: {installed_indicator: ~/late}\n    \
+                dependencies: {required: [signed]}\n    \
+                install: {steps: [{command: 'test -e ~/ready && touch ~/late'}]}\n";
+    written(&home, "tasks/late.yaml", late);
+    let mut command = home.command(&["start", "--add", "late", "--yes"]);
+    let output = Output::of(command.env("PROVISION_DATA_PASS_PHRASE", "correct horse"));
+    assert_eq!(output.code, Some(3), "{}", output.stderr);
+    assert!(made(&home, "signed").is_some());
+    written(&home, "ready", "");
+    let resumed = home.run(&["resume"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+}

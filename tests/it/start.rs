@@ -676,3 +676,24 @@ fn a_secret_whose_task_is_done_is_not_asked_for_again() {
     let resumed = home.run(&["resume"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
 }
+
+#[test]
+fn what_a_person_does_by_hand_is_skipped_with_its_words() {
+    let home = Home::new();
+    let tasks = "metadata: {category: c}\ntasks:\n  app: {name: App, detection: {installed_indicator: ~/app}, \
+                 install: {steps: [{command: touch ~/begun}, {manual: Sign in to the app}]}}\n  \
+                 addon: {name: Addon, detection: {installed_indicator: ~/addon}, \
+                 dependencies: {required: [app]}, install: {steps: [{command: touch ~/addon}]}}\n  \
+                 done: {name: Done, detection: {installed_indicator: ~/done}, \
+                 install: {steps: [{command: touch ~/set}, {manual: Look at it}]}, \
+                 verification: {command: test -e ~/set}}\n";
+    written(&home, "tasks/t.yaml", tasks);
+    let output = home.run(&["start", "--add", "addon,done", "--yes"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(home.path().join("begun").exists() && !home.path().join("addon").exists());
+    let tasks = home.latest_document()["tasks"].clone();
+    assert_eq!(tasks["app"]["status"], "skipped");
+    assert_eq!(tasks["addon"]["status"], "skipped");
+    assert_eq!(tasks["done"]["status"], "completed");
+    assert!(output.stderr.contains("a person does it: Sign in to the app"), "{}", output.stderr);
+}

@@ -166,6 +166,12 @@ impl Diagnostic {
         }
     }
 
+    /// In one line: `file:line:column: message`.
+    pub fn placed(&self) -> String {
+        let (file, place) = (&self.source.name, self.place);
+        format!("{file}:{}:{}: {}", place.line, place.column, self.message)
+    }
+
     #[must_use]
     pub fn as_warning(mut self) -> Self {
         self.severity = Severity::Warning;

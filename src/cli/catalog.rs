@@ -95,10 +95,12 @@ fn not_shown(settings: &Settings, catalog: &Catalog, id: &str) -> Failure {
     if !mistakes.is_empty() || need.is_some() {
         let mut failure =
             Failure::new(Kind::InvalidCatalog, format!("`{id}` cannot be used as it is written"));
-        failure.causes.extend(mistakes.iter().take(SOME).map(|found| placed(found)));
+        failure.causes.extend(mistakes.iter().take(SOME).map(|found| found.placed()));
         if let Some(need) = need.filter(|_| mistakes.is_empty()) {
             failure.causes.push(format!("it needs `{need}`, which cannot be used"));
-            failure.causes.extend(catalog.mistakes_of(need.as_str()).take(SOME).map(placed));
+            failure
+                .causes
+                .extend(catalog.mistakes_of(need.as_str()).take(SOME).map(Diagnostic::placed));
         }
         failure.hints.push(format!("`{}` shows all", settings.validation()));
         return failure;
@@ -138,9 +140,9 @@ fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<()
         counts.tasks += layer.tasks;
         counts.profiles += layer.profiles;
     }
-    let earlier: HashSet<String> = without.diagnostics.iter().map(placed).collect();
+    let earlier: HashSet<String> = without.diagnostics.iter().map(Diagnostic::placed).collect();
     let is_asked =
-        |found: &&Diagnostic| found.source.layer >= before || !earlier.contains(&placed(found));
+        |found: &&Diagnostic| found.source.layer >= before || !earlier.contains(&found.placed());
     let found: Vec<_> = catalog.diagnostics.iter().filter(is_asked).collect();
     if counts.files == 0 && found.is_empty() {
         let mut failure = Failure::new(Kind::Usage, "there is no YAML file to validate");
@@ -171,18 +173,12 @@ pub(super) fn load(settings: &Settings) -> Result<Catalog, Failure> {
         let count = face::plural(errors.len(), "mistake");
         output::warning(&format!(
             "{count} in the catalog: what has one is left out; {}",
-            placed(first)
+            first.placed()
         ));
         let command = settings.validation();
         output::talk(&format!("hint: `{}` shows every one\n", face::visible(&command)));
     }
     Ok(catalog)
-}
-
-/// `file:line:column: message`.
-pub(super) fn placed(found: &Diagnostic) -> String {
-    let (file, place) = (&found.source.name, found.place);
-    format!("{file}:{}:{}: {}", place.line, place.column, found.message)
 }
 
 impl From<SourceError> for Failure {

@@ -15,6 +15,8 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     let mut text = face::session_table(&listing, &expiries);
     text.push_str(
         "\nprovision catalog list   what can be installed\n\
+         provision plan PROFILE   what a profile would install here; nothing is changed\n\
+         provision start PROFILE  install it: the plan is shown, and waits for approval\n\
          provision apply PLAN     run a plan file as a new session\n\
          provision resume         go on with the newest unfinished session\n\
          provision status ID      where a session stands, and what comes next\n\

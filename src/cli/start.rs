@@ -14,7 +14,7 @@ use super::{
     settings::Settings,
 };
 use crate::{
-    catalog::{Answers, read_answers},
+    catalog::{Answers, Diagnostic, read_answers},
     disk::{self, Fs},
     engine::{self, Request},
     face,
@@ -24,12 +24,11 @@ use crate::{
 pub(super) fn start(
     settings: &Settings,
     walk: WalkArgs,
-    run: RunArgs,
+    mut run: RunArgs,
 ) -> Result<ExitCode, Failure> {
-    let data = DataArgs { data: run.data.data.clone(), data_file: run.data.data_file.clone() };
-    let request = request(walk, &data)?;
-    // What came over standard input has been read.
-    let wishes = wishes(RunArgs { data: DataArgs::default(), ..run })?;
+    // Standard input can be read only once: the data is the request's.
+    let request = request(walk, &std::mem::take(&mut run.data))?;
+    let wishes = wishes(run)?;
     let around = settings.surroundings()?;
     let catalog = catalog::load(settings)?;
     run_with(settings, &around, |around, watcher| {
@@ -144,7 +143,7 @@ fn read_answers_file(path: &Path) -> Result<Answers, Failure> {
         let count = face::plural(mistakes.len(), "mistake");
         let message = format!("the file with answers `{}` has {count}", path.display());
         let mut failure = Failure::new(Kind::Usage, message);
-        failure.causes = mistakes.iter().map(catalog::placed).collect();
+        failure.causes = mistakes.iter().map(Diagnostic::placed).collect();
         let hints = mistakes.iter().filter_map(|mistake| mistake.hint.clone());
         failure.hints.extend(hints);
         failure.hints.push("`provision schema answers` says what one looks like".into());

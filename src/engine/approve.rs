@@ -9,9 +9,8 @@ use super::{
 };
 use crate::{
     flow::gates,
-    model::{
-        ApprovedBy, Digest, EventKind, ExecutionMode, GateRecord, Phase, SessionId, SessionStatus,
-    },
+    model::{ApprovedBy, Digest, EventKind, ExecutionMode, GateRecord, Phase, SessionId},
+    store::Recorder,
 };
 
 /// What came of approving.
@@ -27,27 +26,33 @@ pub enum Approved {
 /// that.
 pub fn approve(around: &Surroundings, id: &SessionId, digest: &str) -> Result<Approved, RunError> {
     let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
+    let approved = approve_open(around, &mut recorder, digest);
+    recorder.close()?;
+    approved
+}
+
+fn approve_open(
+    around: &Surroundings,
+    recorder: &mut Recorder,
+    digest: &str,
+) -> Result<Approved, RunError> {
     let session = recorder.session();
-    let shown = session.plan.digest.clone();
-    let waits = session.phase.current == Phase::PresentPlan
-        && session.meta.status != SessionStatus::Completed;
-    let Some(shown) = shown.filter(|_| waits || session.plan.approved_at.is_some()) else {
-        let (id, phase) = (id.clone(), session.phase.current);
-        recorder.close()?;
+    let is_approved = session.plan.approved_at.is_some();
+    let waits = session.phase.current == Phase::PresentPlan;
+    let shown = session.plan.digest.clone().filter(|_| waits || is_approved);
+    let Some(shown) = shown else {
+        let (id, phase) = (session.meta.id.clone(), session.phase.current);
         return Err(RunError::NothingToApprove { id, phase });
     };
     if !matches(digest, &shown) {
-        recorder.close()?;
         return Err(RunError::OtherDigest { approved: digest.to_owned(), found: shown });
     }
-    if session.plan.approved_at.is_some() {
-        recorder.close()?;
+    if is_approved {
         return Ok(Approved::Before(shown));
     }
-    let plan = kept_plan(around, recorder.session())?;
-    if let Comparison::Changed(change) = compare(around, recorder.session(), &plan) {
-        recorder.close()?;
-        return Err(RunError::changed(id, *change));
+    let plan = kept_plan(around, session)?;
+    if let Comparison::Changed(change) = compare(around, session, &plan) {
+        return Err(RunError::changed(&session.meta.id, *change));
     }
     let gates = gates::present_plan(Some(&shown), &plan.compute_digest());
     let events = vec![
@@ -59,7 +64,6 @@ pub fn approve(around: &Surroundings, id: &SessionId, digest: &str) -> Result<Ap
         EventKind::GatesEvaluated { phase: Phase::PresentPlan, gates },
     ];
     recorder.record(events, &around.clock.now())?;
-    recorder.close()?;
     Ok(Approved::Now(shown))
 }
 
@@ -78,14 +82,9 @@ pub fn force(
 ) -> Result<Vec<GateRecord>, RunError> {
     let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
     let forced = gates::standing_in_the_way(recorder.session());
-    let events = match gates::force(recorder.session(), reason) {
-        Ok(events) => events,
-        Err(error) => {
-            recorder.close()?;
-            return Err(RunError::NotForced { id: id.clone(), source: error });
-        }
-    };
-    recorder.record(events, &around.clock.now())?;
+    let events = gates::force(recorder.session(), reason)
+        .map_err(|source| RunError::NotForced { id: id.clone(), source });
+    let recorded = events.and_then(|events| Ok(recorder.record(events, &around.clock.now())?));
     recorder.close()?;
-    Ok(forced)
+    recorded.map(|_| forced)
 }

@@ -1,8 +1,6 @@
 //! Whether the catalog still says what a session's plan says. Plans are made again from the record
 //! and held against the one that was shown; what is executed is never made again.
 
-use indexmap::IndexMap;
-
 use super::{
     RunError,
     run::Surroundings,
@@ -11,7 +9,8 @@ use super::{
     tell::{Told, Watcher},
 };
 use crate::{
-    flow::{self, Input, Walk, plan_difference},
+    catalog::SourceError,
+    flow::{self, Input, PlanProblem, Walk, plan_difference},
     model::{Digest, Document, EventKind, Impact, Phase, Plan, Session, SessionRevised},
     store::Recorder,
 };
@@ -33,13 +32,21 @@ pub(super) struct Change {
     pub now: Option<(Plan, Digest, Vec<EventKind>)>,
 }
 
-/// Holds the plan that a session was shown against what the catalog says now.
-pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -> Comparison {
-    let Some((facts, platform)) = flow::recorded_facts(session) else { return Comparison::Same };
+/// A plan made again from the record of a session and the catalog as it is now.
+struct Made {
+    plan: Result<Plan, Vec<PlanProblem>>,
+    /// What shows it; none where there are questions that nobody has answered.
+    events: Option<Vec<EventKind>>,
+}
+
+/// None where the session's plan was never made from a catalog; an error where that cannot be read
+/// any more.
+fn made_again(around: &Surroundings, session: &Document) -> Option<Result<Made, SourceError>> {
+    let (facts, platform) = flow::recorded_facts(session)?;
     let layers = around.layers.or_recorded(&session.profile.catalogs);
     let catalog = match layers.load(around.store.fs()) {
         Ok(catalog) => catalog,
-        Err(error) => return Comparison::Unknown(error.to_string()),
+        Err(error) => return Some(Err(error)),
     };
     let (offer, profiles) = (shelf::offer(&catalog), shelf::profiles(&catalog));
     let walk = Walk {
@@ -49,10 +56,25 @@ pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -
         facts: Some(&facts),
         held: None,
     };
-    match walk.plan(session, &facts).plan {
+    let plan = walk.plan(session, &facts).plan;
+    let events = plan.as_ref().ok().and_then(|plan| {
+        let manifests = shelf::manifests(&catalog, plan);
+        Some(walk.take(session, Input::Present { manifests }).ok()?.events)
+    });
+    Some(Ok(Made { plan, events }))
+}
+
+/// Holds the plan that a session was shown against what the catalog says now.
+pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -> Comparison {
+    let Made { plan, events } = match made_again(around, session) {
+        None => return Comparison::Same,
+        Some(Err(error)) => return Comparison::Unknown(error.to_string()),
+        Some(Ok(made)) => made,
+    };
+    let change = match plan {
         Err(problems) => {
             let difference = problems.iter().map(|problem| format!("! {problem}")).collect();
-            Comparison::Changed(Box::new(Change { difference, now: None }))
+            Change { difference, now: None }
         }
         Ok(now) => {
             let digest = now.compute_digest();
@@ -60,30 +82,13 @@ pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -
                 return Comparison::Same;
             }
             let mut difference = plan_difference(shown, &now);
-            let manifests = shelf::manifests(&catalog, &now);
-            let presented = walk.take(session, Input::Present { manifests });
-            if presented.is_err() {
+            if events.is_none() {
                 difference.push("! there are questions that nobody has answered".into());
             }
-            let now = presented.ok().map(|step| (now, digest, step.events));
-            Comparison::Changed(Box::new(Change { difference, now }))
+            Change { difference, now: events.map(|events| (now, digest, events)) }
         }
-    }
-}
-
-/// The plan as the catalog has it now, for a session whose own copy cannot be trusted.
-pub(super) fn made_again(around: &Surroundings, session: &Document) -> Option<Plan> {
-    let nothing = Plan {
-        format: crate::model::PlanFormat::V1,
-        digest: None,
-        profile: None,
-        user_data: IndexMap::new(),
-        tasks: Vec::new(),
     };
-    match compare(around, session, &nothing) {
-        Comparison::Changed(change) => change.now.map(|(plan, ..)| plan),
-        Comparison::Same | Comparison::Unknown(_) => None,
-    }
+    Comparison::Changed(Box::new(change))
 }
 
 /// The plan that was kept for a session. One that was edited before its first command is held
@@ -97,7 +102,8 @@ pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan
     if approved.is_err()
         && let Ok(Some(kept)) = &store.plan(id)
         && !flow::anything_begun(session)
-        && let Some(shown) = made_again(around, session).filter(|p| p.compute_digest() == *digest)
+        && let Some(Ok(Made { plan: Ok(shown), .. })) = made_again(around, session)
+        && shown.compute_digest() == *digest
     {
         let difference = plan_difference(&shown, kept);
         return Err(RunError::PlanEdited {

@@ -58,7 +58,7 @@ pub use request::Request;
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
 pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan, resume};
-pub use shelf::{Layers, folder_layer};
+pub use shelf::Layers;
 pub use start::{plan, start};
 pub use tell::{Told, Watcher};
 pub use unready::{Mistake, Unanswered, Unready};

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::{
     RunError,
     look::look,
     request::{GivenAt, Request},
+    sessions::{Approval, approves},
     shelf,
     signals::Signals,
     unready::{Mistake, Unanswered, Unready, mistake_of, secret_in_sight, unanswered, unknown},
@@ -54,8 +55,8 @@ pub(super) struct Preparation<'a> {
     pub created: SessionCreated,
     pub now: Timestamp,
     pub unfinished: Vec<SessionId>,
-    /// Whether commands are to be run at once: then secrets are needed, too.
-    pub needs_secrets: bool,
+    /// By which the plan is approved, and run at once: then secrets are needed, too.
+    pub approval: Option<&'a Approval>,
     pub signals: &'a mut Signals,
 }
 
@@ -87,7 +88,7 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
         facts: None,
         secrets: IndexMap::new(),
         held: HashSet::new(),
-        needs_secrets: with.needs_secrets,
+        needs_secrets: with.approval.is_some(),
         notes: Vec::new(),
         unready: Unready::default(),
         tried: HashSet::new(),
@@ -142,6 +143,10 @@ pub(super) async fn prepare(with: Preparation<'_>) -> Result<Prepared, RunError>
     };
     walk.step(Input::Present { manifests: shelf::manifests(catalog, &plan) })?;
     let digest = plan.compute_digest();
+    if let Some(approval) = with.approval {
+        let (by, mode) = (approves(approval, &digest)?, request.mode);
+        walk.step(Input::Approve { digest: digest.clone(), by, mode })?;
+    }
     let Rehearsing { session, secrets, notes, .. } = walk;
     Ok(Prepared { plan, digest, notes, events: session.into_events(), secrets })
 }
@@ -276,10 +281,11 @@ impl Rehearsing<'_> {
             }
             match questions.iter().find(|question| question.id == *id) {
                 Some(question) if question.option(answer).is_none() => {
-                    let (question, given) = (question.id.clone(), answer.clone());
-                    let valid = questions.iter().find(|q| q.id == *id).map(valid_answers);
-                    let valid = valid.unwrap_or_default();
-                    mistakes.push(mistake_of(&Refusal::NotAnAnswer { question, given, valid }));
+                    mistakes.push(mistake_of(&Refusal::NotAnAnswer {
+                        question: id.clone(),
+                        given: answer.clone(),
+                        valid: valid_answers(question),
+                    }));
                 }
                 Some(_) => notes.push(format!("`{id}` is not asked: its answer is not used")),
                 None if is_decision(id) => {
@@ -287,11 +293,11 @@ impl Rehearsing<'_> {
                 }
                 None => {
                     let known = questions.iter().map(|question| question.id.as_str());
-                    let mut known: Vec<_> = known.chain(agenda.iter().map(Asked::id)).collect();
-                    known.dedup();
+                    let known: IndexSet<_> = known.chain(agenda.iter().map(Asked::id)).collect();
                     let near = nearest(id, known.iter().copied()).map(str::to_owned);
                     let mut mistake = mistake_of(&Refusal::NoQuestion { given: id.clone(), near });
                     if mistake.hint.is_none() && !known.is_empty() {
+                        let known: Vec<_> = known.into_iter().collect();
                         mistake.hint = Some(format!("there are: {}", known.join(", ")));
                     }
                     mistakes.push(mistake);

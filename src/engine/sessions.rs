@@ -22,8 +22,8 @@ use super::{
 use crate::{
     flow::{self, GivenPlan, plan_problems},
     model::{
-        Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, Session, SessionId,
-        SessionStatus, TaskId, TaskStatus,
+        Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, PlanTask, Session,
+        SessionId, SessionStatus, TaskId, TaskStatus,
     },
     store::{LARGEST_PLAN, Recorder, Store},
 };
@@ -96,11 +96,12 @@ pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
 
 /// Whether all that is not there yet can be installed with the rights we have.
 pub(super) fn check_rights(plan: &Plan) -> Result<(), RunError> {
-    let mut missing = plan.clone();
-    missing.tasks.retain(|task| task.found.is_none());
-    let tasks = missing.tasks.iter().filter(|task| task.commands.iter().any(|c| c.requires_sudo));
-    let tasks: Vec<TaskId> = tasks.map(|task| task.id.clone()).collect();
-    if tasks.is_empty() || needs_root(&missing).is_empty() {
+    let needs_root = |task: &&PlanTask| {
+        task.found.is_none() && task.commands.iter().any(|command| command.requires_sudo)
+    };
+    let tasks = plan.tasks.iter().filter(needs_root).map(|task| task.id.clone());
+    let tasks: Vec<TaskId> = tasks.collect();
+    if tasks.is_empty() || rustix::process::geteuid().is_root() {
         return Ok(());
     }
     Err(RunError::NeedsRoot { tasks })
@@ -163,7 +164,7 @@ pub(super) fn unfinished(
     store: &Store,
     own: Option<&SessionId>,
 ) -> Result<Vec<SessionId>, RunError> {
-    /// Those of the last years need not be looked through.
+    /// The newest: nobody goes back to the others.
     const LOOKED_AT: usize = 50;
     let listing = store.list(Some(LOOKED_AT))?;
     let sessions = listing.sessions.into_iter();

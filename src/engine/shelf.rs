@@ -23,7 +23,7 @@ pub struct Layers {
 }
 
 /// A folder as a layer.
-pub fn folder_layer(folder: &std::path::Path) -> LayerSource {
+fn folder_layer(folder: &std::path::Path) -> LayerSource {
     LayerSource::Files {
         name: full_name(folder),
         paths: vec![folder.to_owned()],
@@ -75,7 +75,7 @@ pub fn offer(catalog: &Catalog) -> Offer<'_> {
     let mut offer = Offer::new(catalog.all_tasks().map(offered));
     for (id, mistake) in catalog.mistakes_of_tasks() {
         if !FOUND_BY_PLANNING.contains(&mistake.code) {
-            offer.withhold(id, &placed(mistake));
+            offer.withhold(id, &mistake.placed());
         }
     }
     offer
@@ -100,18 +100,14 @@ pub fn mistakes_in_profile(catalog: &Catalog, id: &str, told: &[PlanProblem]) ->
         told.iter().any(names)
     };
     let mistakes = catalog.mistakes_behind_profile(id).into_iter();
-    let mut untold: Vec<_> = mistakes.filter(|mistake| !is_told(mistake)).map(placed).collect();
+    let mut untold: Vec<_> =
+        mistakes.filter(|mistake| !is_told(mistake)).map(Diagnostic::placed).collect();
     if untold.is_empty() && told.is_empty() {
         // Whatever it is: what is not sound is not run.
         untold
             .push(format!("profile `{id}` has a mistake: `provision catalog show {id}` says more"));
     }
     untold
-}
-
-fn placed(mistake: &Diagnostic) -> String {
-    let (line, column) = (mistake.place.line, mistake.place.column);
-    format!("{}:{line}:{column}: {}", mistake.source.name, mistake.message)
 }
 
 /// The files that a plan was made from, each with what it held.

@@ -8,18 +8,19 @@ use super::{
     prepare::{Preparation, Prepared, prepare},
     request::Request,
     run::{Options, Run, Surroundings},
-    sessions::{Approval, Wishes, agent_of, approves, drive, unfinished, within_runtime},
+    sessions::{Approval, Wishes, agent_of, check_rights, drive, unfinished, within_runtime},
     signals::Signals,
     tell::{Told, Watcher},
 };
 use crate::{
     catalog::Catalog,
-    flow,
     model::{
-        Agent, ApprovedBy, EventKind, PauseReason, Phase, SessionCreated, SessionId, SessionStatus,
+        Agent, ApprovedBy, EventKind, PauseReason, SessionCreated, SessionId, SessionStatus,
         VERSION,
     },
 };
+
+const WAITS: &str = "the plan waits for approval";
 
 /// What a plan of `request` would be. Runs probes and nothing else, and leaves nothing behind.
 pub fn plan(
@@ -30,7 +31,7 @@ pub fn plan(
     within_runtime(async {
         let mut signals = Signals::listen().map_err(RunError::Runtime)?;
         let created = beginning(around.clock.session_id(), Agent::user());
-        prepare(preparation(around, catalog, request, created, Vec::new(), false, &mut signals))
+        prepare(preparation(around, catalog, request, created, Vec::new(), None, &mut signals))
             .await
     })
 }
@@ -46,8 +47,8 @@ pub fn start(
 ) -> Result<Ended, RunError> {
     within_runtime(async {
         let mut signals = Signals::listen().map_err(RunError::Runtime)?;
-        let approved_by = wishes.approval.as_ref().map(Approval::given_by);
-        let agent = agent_of(approved_by.unwrap_or(ApprovedBy::User));
+        let approved_by = wishes.approval.as_ref().map_or(ApprovedBy::User, Approval::given_by);
+        let agent = agent_of(approved_by);
         let created = beginning(around.clock.session_id(), agent.clone());
         let id = created.session_id.clone();
         let earlier = unfinished(&around.store, None)?;
@@ -56,35 +57,17 @@ pub fn start(
                 "an earlier session is not finished: {id}; `provision resume {id}` goes on with it"
             )
         });
-        let needs_secrets = approved_by.is_some();
-        let with = preparation(
-            around,
-            catalog,
-            request,
-            created.clone(),
-            earlier,
-            needs_secrets,
-            &mut signals,
-        );
+        let approval = wishes.approval.as_ref();
+        let with =
+            preparation(around, catalog, request, created.clone(), earlier, approval, &mut signals);
         let Prepared { plan, digest, notes, mut events, secrets } = prepare(with).await?;
-        super::sessions::check_rights(&plan)?;
+        check_rights(&plan)?;
         let _only = around.store.lock_runner(&around.pen)?;
-        match wishes.approval.as_ref() {
-            Some(approval) => {
-                let approved_by = approves(approval, &digest)?;
-                events.push(EventKind::PlanApproved {
-                    digest: digest.clone(),
-                    approved_by,
-                    execution_mode: request.mode,
-                });
-                let gates = flow::gates::present_plan(Some(&digest), &digest);
-                events.push(EventKind::GatesEvaluated { phase: Phase::PresentPlan, gates });
-                events.push(flow::completed(Phase::PresentPlan));
-            }
-            None => events.push(EventKind::SessionPaused {
+        if approval.is_none() {
+            events.push(EventKind::SessionPaused {
                 reason: PauseReason::UserRequest,
-                context: Some("the plan waits for approval".into()),
-            }),
+                context: Some(WAITS.into()),
+            });
         }
         let first = EventKind::SessionCreated(Box::new(created));
         let now = around.clock.now();
@@ -97,10 +80,16 @@ pub fn start(
         for event in recorder.record(events, &around.clock.now())? {
             watcher(Told::Event(&event));
         }
-        if approved_by.is_none() {
+        if approval.is_none() {
             watcher(Told::Plan(&plan));
             recorder.close()?;
-            return Ok(waiting_for_approval(id, &plan));
+            return Ok(Ended {
+                session_id: id,
+                status: SessionStatus::Paused,
+                reason: Some(WAITS.into()),
+                undecided: false,
+                unapproved: Some(digest),
+            });
         }
         let data = UserData::of(&plan, secrets);
         let options =
@@ -111,23 +100,13 @@ pub fn start(
     })
 }
 
-fn waiting_for_approval(session_id: SessionId, plan: &crate::model::Plan) -> Ended {
-    Ended {
-        session_id,
-        status: SessionStatus::Paused,
-        reason: Some("the plan waits for approval".into()),
-        undecided: false,
-        unapproved: Some(plan.compute_digest()),
-    }
-}
-
 fn preparation<'a>(
     around: &'a Surroundings,
     catalog: &'a Catalog,
     request: &'a Request,
     created: SessionCreated,
     unfinished: Vec<SessionId>,
-    needs_secrets: bool,
+    approval: Option<&'a Approval>,
     signals: &'a mut Signals,
 ) -> Preparation<'a> {
     Preparation {
@@ -139,7 +118,7 @@ fn preparation<'a>(
         created,
         now: around.clock.now().wall,
         unfinished,
-        needs_secrets,
+        approval,
         signals,
     }
 }

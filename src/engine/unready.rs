@@ -51,7 +51,8 @@ pub struct Unanswered {
 }
 
 pub(super) fn secret_in_sight(key: &str) -> Mistake {
-    let name = environment_name(key);
+    // Of `task.option` the environment knows the option.
+    let name = environment_name(key.rsplit('.').next().unwrap_or(key));
     Mistake {
         message: format!(
             "`{key}` is a secret, and neither a command line nor a file with answers is a place for one"

@@ -46,10 +46,9 @@ fn should(name: &str, holds: bool, evidence: impl Into<String>) -> GateRecord {
 
 /// Whoever evaluates this holds the lock of the home's runner, and has written to the store.
 pub fn session_check(unfinished: &[SessionId]) -> Vec<GateRecord> {
-    let names: Vec<_> = unfinished.iter().map(SessionId::as_str).collect();
-    let evidence = match names.len() {
-        0 => "there are none".into(),
-        _ => format!("unfinished: {}", names.join(", ")),
+    let evidence = match unfinished {
+        [] => "there are none".into(),
+        unfinished => format!("unfinished: {}", some_of(unfinished.iter().map(SessionId::as_str))),
     };
     vec![
         must(STORE_WRITABLE, true, "its lock is held and its first event recorded"),
@@ -101,26 +100,35 @@ pub fn present_plan(approved: Option<&Digest>, found: &Digest) -> Vec<GateRecord
 
 pub fn execute(session: &Document) -> Vec<GateRecord> {
     let tasks = session.tasks.values();
-    let open: Vec<_> = tasks
-        .filter(|task| !matches!(task.status, TaskStatus::Completed | TaskStatus::Skipped))
-        .map(|task| task.task_id.as_str())
-        .collect();
+    let open = tasks.filter(|task| !task.status.is_settled());
+    let open: Vec<_> = open.map(|task| (task.task_id.as_str(), task.status)).collect();
     let settled = match open.len() {
         0 => format!("all {} are completed or skipped", session.tasks.len()),
-        _ => format!("not yet: {}", open.join(", ")),
+        _ => format!("not yet: {}", some_of(open.iter().map(|(id, _)| *id))),
     };
+    let mut tasks_settled = must(TASKS_SETTLED, open.is_empty(), settled);
+    if !open.is_empty() && open.iter().all(|(_, status)| *status != TaskStatus::Failed) {
+        // Nothing has gone wrong: it is not over yet.
+        tasks_settled.status = GateStatus::Pending;
+    }
     let deferred = session.deferred_verifications.iter().filter(|deferred| !deferred.resolved);
     let overridden = |id: &str| session.user_overrides.iter().any(|o| o.task_id.as_str() == id);
     let waiting: Vec<_> =
         deferred.map(|d| d.task_id.as_str()).filter(|id| !overridden(id)).collect();
     let verified = match waiting.len() {
         0 => "none failed, and none is deferred".to_owned(),
-        _ => format!("deferred: {}", waiting.join(", ")),
+        _ => format!("deferred: {}", some_of(waiting.iter().copied())),
     };
-    vec![
-        must(TASKS_SETTLED, open.is_empty(), settled),
-        should(VERIFICATIONS_PASSED, waiting.is_empty(), verified),
-    ]
+    vec![tasks_settled, should(VERIFICATIONS_PASSED, waiting.is_empty(), verified)]
+}
+
+/// The first few of some names, and how many there are besides.
+fn some_of<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    const SOME: usize = 5;
+    let more = names.len().saturating_sub(SOME);
+    let some: Vec<_> = names.take(SOME).collect();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    some.join(", ") + &rest
 }
 
 pub fn completion() -> Vec<GateRecord> {

@@ -63,7 +63,6 @@ impl Chosen<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extra {
     pub id: String,
-    pub behind: TaskId,
     pub task: TaskId,
     pub prompt: String,
 }
@@ -331,7 +330,6 @@ impl<'a> Selection<'a> {
                 let is_wanted = wanted.decision(&id) == Some("yes");
                 self.extras.push(Extra {
                     id,
-                    behind: task.id.clone(),
                     task: behind.clone(),
                     prompt: entry.prompt.clone().unwrap_or(asked),
                 });

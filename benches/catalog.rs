@@ -10,12 +10,13 @@
     reason = "a measurement starts processes, tells the time and prints"
 )]
 
+mod measure;
+
 use std::{
     hint::black_box,
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use agentic_provision::{
@@ -23,45 +24,26 @@ use agentic_provision::{
     disk::Fs,
 };
 
+use measure::{header, median, ratio, row};
+
 const RUNS: usize = 200;
 
 fn main() {
-    println!("{:<44} {:>10} {:>24}", "what", "time", "ratio");
+    header();
     loading();
     let home = tempfile::tempdir().unwrap();
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
     commands(home.path());
 }
 
-fn row(what: &str, time: Duration, ratio: &str) {
-    println!("{what:<44} {:>7.2} ms {ratio:>24}", time.as_secs_f64() * 1e3);
-}
-
-fn ratio(time: Duration, baseline: Duration, what: &str) -> String {
-    format!("{:.2} × {what}", time.as_secs_f64() / baseline.as_secs_f64())
-}
-
-/// The middle of many: neither luck nor disturbance.
-fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<_> = (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[RUNS / 2]
-}
-
 fn loading() {
     let bytes: usize = EMBEDDED_FILES.iter().map(|(_, text)| text.len()).sum();
-    let parsing = median(|| {
+    let parsing = median(RUNS, || {
         for (_, text) in EMBEDDED_FILES {
             black_box(Node::parse(text).unwrap());
         }
     });
-    let loading = median(|| {
+    let loading = median(RUNS, || {
         black_box(Catalog::load(&Fs::real(), &[LayerSource::Embedded]).unwrap());
     });
     let what = format!("the embedded catalog ({} kB) as trees", bytes / 1000);
@@ -75,7 +57,7 @@ fn loading() {
 
 fn commands(home: &Path) {
     let run = |arguments: &[&str]| {
-        median(|| {
+        median(RUNS, || {
             let status = Command::new(env!("CARGO_BIN_EXE_provision"))
                 .args(arguments)
                 .env("AGENTIC_PROVISION_HOME", home)

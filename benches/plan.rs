@@ -11,12 +11,13 @@
     reason = "a measurement starts processes, tells the time and prints"
 )]
 
+mod measure;
+
 use std::{
     hint::black_box,
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use agentic_provision::{
@@ -29,35 +30,16 @@ use agentic_provision::{
 };
 use serde_json::json;
 
+use measure::{header, median, ratio, row};
+
 const RUNS: usize = 15;
 
 fn main() {
-    println!("{:<52} {:>11} {:>26}", "what", "time", "ratio");
+    header();
     let home = tempfile::tempdir().unwrap();
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
     commands(home.path());
     planning();
-}
-
-fn row(what: &str, time: Duration, ratio: &str) {
-    println!("{what:<52} {:>8.2} ms {ratio:>26}", time.as_secs_f64() * 1e3);
-}
-
-fn ratio(time: Duration, baseline: Duration, what: &str) -> String {
-    format!("{:.2} × {what}", time.as_secs_f64() / baseline.as_secs_f64())
-}
-
-/// The middle of many: neither luck nor disturbance.
-fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<_> = (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[RUNS / 2]
 }
 
 const ANSWERS: [&str; 20] = [
@@ -85,7 +67,7 @@ const ANSWERS: [&str; 20] = [
 
 fn commands(home: &Path) {
     let run = |arguments: &[&str]| {
-        median(|| {
+        median(RUNS, || {
             let status = Command::new(env!("CARGO_BIN_EXE_provision"))
                 .args(arguments)
                 .env("AGENTIC_PROVISION_HOME", home)
@@ -102,7 +84,7 @@ fn commands(home: &Path) {
     let arguments = [&["plan", "fullstack-web"][..], &ANSWERS[..]].concat();
     let web = run(&arguments);
     let probes = probes_of(home, &arguments);
-    let in_turn = median(|| {
+    let in_turn = median(RUNS, || {
         for probe in &probes {
             let _ = Command::new("bash")
                 .args(["-c", probe])
@@ -142,7 +124,7 @@ fn planning() {
     let mut before = None;
     for count in [100, 1_000, 10_000] {
         let tasks: Vec<Task> = (0..count).map(|number| chained(number, count)).collect();
-        let time = median(|| assert_eq!(black_box(planned(&tasks)), count));
+        let time = median(RUNS, || assert_eq!(black_box(planned(&tasks)), count));
         let ratio = before.map_or_else(String::new, |before| ratio(time, before, "a tenth of it"));
         row(&format!("planning a chain of {count} tasks"), time, &ratio);
         before = Some(time);

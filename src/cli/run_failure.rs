@@ -165,7 +165,7 @@ impl Failure {
                 let again = session
                     .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
                 self.hints.push("read what it would run, above; nothing has been run".into());
-                self.hints.push(format!("then: {again} --approve {digest}"));
+                self.hints.push(format!("then: {again} --approve {}", digest.beginning()));
             }
             RunError::OtherDigest { approved, found } => {
                 let is_short = found.as_str().starts_with(&approved.to_ascii_lowercase());
@@ -179,7 +179,8 @@ impl Failure {
                 self.causes = difference;
                 self.hints.push(match now {
                     Some(now) => format!(
-                        "read what has changed; then: provision resume {id} --approve {now}"
+                        "read what has changed; then: provision resume {id} --approve {}",
+                        now.beginning()
                     ),
                     None => "mend the catalog, or start anew".into(),
                 });

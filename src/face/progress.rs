@@ -177,7 +177,7 @@ pub fn goodbye(ended: &Ended) -> String {
             "failed{reason}\nhint: `provision logs {id}` shows the output; when it is mended: provision resume {id}\n"
         ),
         SessionStatus::Paused | SessionStatus::InProgress if ended.unapproved.is_some() => {
-            let digest = ended.unapproved.as_ref().map_or("", Digest::as_str);
+            let digest = ended.unapproved.as_ref().map_or("", Digest::beginning);
             format!(
                 "paused{reason}; nothing has been run\nhint: read what it would run, above; then: provision resume {id} --approve {digest}\nhint: or approve it now and run it later: provision approve {id} {digest}\n"
             )

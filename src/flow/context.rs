@@ -201,7 +201,8 @@ fn next(document: &Document, status: State, live: Live) -> String {
     if let Some(digest) = unapproved(document).filter(|_| status != State::Completed) {
         let id = &document.meta.id;
         return format!(
-            "`provision resume {id}` shows its plan; `provision approve {id} {digest}` approves it"
+            "`provision resume {id}` shows its plan; `provision approve {id} {}` approves it",
+            digest.beginning()
         );
     }
     if phase == Phase::PresentPlan && document.plan.approved_at.is_some() {

@@ -112,6 +112,11 @@ impl Digest {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Enough of it to be typed or pasted where the whole is known.
+    pub fn beginning(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
 }
 
 impl FromStr for Digest {

@@ -11,6 +11,7 @@
 mod harness;
 
 mod adoption;
+mod answers;
 mod approval;
 mod bad_input;
 mod catalog_files;

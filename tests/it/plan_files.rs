@@ -94,7 +94,7 @@ fn without_approval_the_plan_is_shown_and_nothing_runs() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let document = home.latest_document();
     assert_eq!(document["plan"]["approved_by"], "user");
-    assert_eq!(document["plan"]["digest"], digest.trim());
+    assert!(document["plan"]["digest"].as_str().unwrap().starts_with(digest.trim()));
 }
 
 #[test]

@@ -134,6 +134,8 @@ fn the_program_alone_shows_what_there_is_and_what_to_ask() {
     prov-20260202-143052-a7b3  completed    2026-03-04 05:06  essentials: 2 done, 2 skipped
 
     provision catalog list   what can be installed
+    provision plan PROFILE   what a profile would install here; nothing is changed
+    provision start PROFILE  install it: the plan is shown, and waits for approval
     provision apply PLAN     run a plan file as a new session
     provision resume         go on with the newest unfinished session
     provision status ID      where a session stands, and what comes next

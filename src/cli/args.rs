@@ -278,7 +278,7 @@ pub(super) struct WalkArgs {
     /// A task that is left out
     #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
     pub without: Vec<TaskId>,
-    /// Run everything, or ask before each step
+    /// Run everything at once; asking before each step is refused so far, for nobody is asked
     #[arg(long, value_name = "MODE")]
     pub mode: Option<ModeArg>,
 }

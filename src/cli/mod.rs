@@ -17,6 +17,7 @@ mod run;
 mod run_failure;
 mod schema;
 mod script;
+mod secret;
 mod sessions;
 mod settings;
 mod start;
@@ -35,8 +36,8 @@ use crate::exec;
 /// Runs the program; returns its exit code. All it has to say has been said by then.
 pub fn main() -> ExitCode {
     // Before anything else: a supervisor has nothing to do with the rest of the program.
-    if std::env::args_os().nth(1).is_some_and(|word| word == "__supervise") {
-        return exec::supervise();
+    if let Some(code) = exec::act_as_helper(std::env::args_os()) {
+        return code;
     }
     let args = match Args::try_parse() {
         Ok(args) => args,

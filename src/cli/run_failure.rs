@@ -95,7 +95,9 @@ impl From<RunError> for Failure {
             | RunError::NothingToApprove { .. }
             | RunError::NotForced { .. }) => failure.say_not_approved(error),
             RunError::NeedsRoot { .. } => {
-                failure.hints.push("nothing was changed; run it as root".into());
+                failure
+                    .hints
+                    .push("nothing was changed; install sudo as root, or run this as root".into());
             }
             RunError::MissingData { missing } => {
                 for datum in &missing {

@@ -5,11 +5,11 @@ use std::{path::PathBuf, time::Duration};
 use indexmap::IndexMap;
 use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
 
-use super::{args::Global, failure::Failure};
+use super::{args::Global, ask, failure::Failure, secret};
 use crate::{
     catalog::{LayerSource, Rules},
     disk::{Fs, Holder},
-    engine::{Clock, Layers, Surroundings},
+    engine::{Asker, Clock, Layers, Surroundings},
     exec::Environment,
     store::{Home, Pen, Store},
 };
@@ -73,7 +73,13 @@ impl Settings {
             pen: self.pen(),
             environment: self.environment(),
             layers: self.layers()?,
+            asker: self.asker(),
         })
+    }
+
+    /// Whoever sits before the terminal, unless nobody is to be asked.
+    fn asker(&self) -> Option<Asker> {
+        ask::can_ask(self).then(|| Asker::new(secret::ask_secret))
     }
 
     /// What of the environment reaches commands.

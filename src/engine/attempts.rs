@@ -233,6 +233,10 @@ impl Run<'_> {
     /// Shows the next of what was written, if there is any. Not all of it: one that writes without
     /// end must not keep us from hearing anything else.
     fn show_output(&mut self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
+        // It would run over the question that is on the screen.
+        if self.rights.is_asking() {
+            return Ok(false);
+        }
         let directory = awaited.attempt.directory();
         let Some(piece) = read_next(self.around.store.fs(), directory, awaited.shown)? else {
             return Ok(false);
@@ -254,18 +258,30 @@ impl Run<'_> {
         let environment = &self.around.environment;
         let literal = command.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let cookie = [(COOKIE.to_owned(), awaited.order.cookie.clone())];
-        let given = self.data.variables().chain(literal).chain(cookie);
+        let mut given: Vec<_> = self.data.variables().chain(literal).chain(cookie).collect();
+        let names = environment.names_for_root(given.iter().map(|(name, _)| name.clone()));
+        given.extend(self.rights.variables(&names));
+        let mut path = Vec::from_iter(self.rights.directory());
+        path.extend(self.path_of(awaited.task));
         let place = command.working_dir.as_deref().map(|place| environment.expand(place));
+        let sudo = self.rights.sudo();
+        let as_root = command.requires_sudo && sudo.is_some();
+        let mut text = with_setup(&self.setup_of(awaited.task, false), &command.command);
+        if as_root {
+            text = with_setup(&environment.path_for_root(&path), &text);
+        }
         Spec {
             directory: awaited.attempt.directory().into(),
             order: awaited.order.clone(),
-            command: with_setup(&self.setup_of(awaited.task, false), &command.command),
-            environment: environment.variables(&self.path_of(awaited.task), given),
+            command: text,
+            sudo,
+            as_root,
+            environment: environment.variables(&path, given),
             working_dir: place.unwrap_or_else(|| environment.home().into()),
             timeout_ms: command.timeout_seconds.map(|seconds| seconds.saturating_mul(1000)),
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
             boot_id: self.boot_id.clone(),
-            secrets: self.data.secrets(),
+            secrets: self.data.secrets().into_iter().chain(self.rights.password()).collect(),
         }
     }
 }

@@ -87,10 +87,13 @@ impl Run<'_> {
             let error = describe(&finish, Some(command), last.as_deref());
             let stopped_by_person = self.stop.interrupts >= 2;
             // Nothing is started beside what could not be ended.
-            let survivors = finish.outcome == AttemptOutcome::TimedOut && finish.descendants > 0;
+            let was_ended = finish.outcome == AttemptOutcome::TimedOut || stopped_by_person;
+            let survivors = was_ended && finish.descendants > 0;
             if survivors {
-                let count = finish.descendants;
-                self.note(&format!("{count} of its processes could not be ended and still run"));
+                let (count, names) = (finish.descendants, finish.survivors.join(", "));
+                self.note(&format!(
+                    "{count} of its processes could not be ended and still run: {names}"
+                ));
             }
             let allowed = if survivors { 0 } else { command.retries };
             let again = error.is_some() && (stopped_by_person || tries <= allowed);

@@ -41,7 +41,7 @@ pub enum RunError {
     NothingToApprove { id: SessionId, phase: Phase },
     #[error("session {id} cannot be forced on")]
     NotForced { id: SessionId, source: NotForced },
-    #[error("these can only be installed as root so far: {}", .tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
+    #[error("these need root's rights, and there is no sudo to get them with: {}", .tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
     NeedsRoot { tasks: Vec<TaskId> },
     #[error("the walk went where it cannot go")]
     Walk(#[from] Illegal),

@@ -13,9 +13,10 @@ use std::{
 use super::{
     Clock, RunError,
     data::UserData,
+    rights::RootRights,
     shelf::Layers,
     signals::{Heard, Signals},
-    tell::{Told, Watcher},
+    tell::{Asker, Told, Watcher},
 };
 use crate::{
     exec::{Environment, Launcher, Supervisor},
@@ -34,6 +35,8 @@ pub struct Surroundings {
     pub pen: Pen,
     pub environment: Environment,
     pub layers: Layers,
+    /// Whoever sits before the terminal, if somebody does.
+    pub asker: Option<Asker>,
 }
 
 /// What to do about a command that nobody knows the end of.
@@ -79,6 +82,7 @@ pub(super) struct Run<'a> {
     pub options: Options,
     pub signals: Signals,
     pub launcher: Launcher,
+    pub rights: RootRights,
     pub stop: Stop,
     pub boot_id: String,
     /// Failed tasks that are to be tried again.
@@ -115,6 +119,7 @@ impl<'a> Run<'a> {
             options,
             signals,
             launcher: Launcher::new(label),
+            rights: RootRights::none(),
             stop: Stop::default(),
             boot_id: crate::os::boot_id(),
             retried: HashSet::new(),
@@ -192,11 +197,16 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn hear(&mut self, heard: Heard) {
+        // Whoever wants to stop does not want to answer first.
+        self.rights.cancel_asking();
         match heard {
             Heard::Interrupt => {
                 self.stop.interrupts = self.stop.interrupts.saturating_add(1);
                 self.stop.reason.get_or_insert_with(|| "interrupted with Ctrl-C".into());
+                let mut tasks = self.session().tasks.values();
+                let is_running = tasks.any(|task| !task.in_flight.is_empty());
                 let text = match self.stop.interrupts {
+                    _ if !is_running => "pausing",
                     1 => "pausing as soon as the command is done; Ctrl-C again ends it",
                     2 => "asking the command to end; Ctrl-C again kills it",
                     3 => "killing the command; Ctrl-C again leaves it to itself",

@@ -13,6 +13,7 @@ use super::{
     examine::{Examination, examine, expiry_under_lock},
     machine,
     prune::expired,
+    rights::NotAuthorized,
     run::{Interrupted, Options, Run, Surroundings},
     signals::Signals,
     start::beginning,
@@ -20,6 +21,7 @@ use super::{
     tell::{Told, Watcher},
 };
 use crate::{
+    exec::Rights,
     flow::{self, GivenPlan, plan_problems},
     model::{
         Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, PlanTask, Session,
@@ -85,8 +87,7 @@ pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
     }
     let plan: Plan = serde_json::from_slice(&bytes)
         .map_err(|source| RunError::NotAPlan { path: path.into(), source })?;
-    let mut problems = plan_problems(&plan);
-    problems.extend(needs_root(&plan));
+    let problems = plan_problems(&plan);
     if !problems.is_empty() {
         return Err(RunError::BadPlan { path: path.into(), problems });
     }
@@ -94,36 +95,17 @@ pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
     Ok((plan, digest))
 }
 
-/// Whether all that is not there yet can be installed with the rights we have.
-pub(super) fn check_rights(plan: &Plan) -> Result<(), RunError> {
+/// Whether all that is not there yet can be installed with the rights that can be had.
+pub(super) fn check_rights(around: &Surroundings, plan: &Plan) -> Result<(), RunError> {
     let needs_root = |task: &&PlanTask| {
         task.found.is_none() && task.commands.iter().any(|command| command.requires_sudo)
     };
     let tasks = plan.tasks.iter().filter(needs_root).map(|task| task.id.clone());
     let tasks: Vec<TaskId> = tasks.collect();
-    if tasks.is_empty() || rustix::process::geteuid().is_root() {
+    if tasks.is_empty() || around.environment.rights() != Rights::Missing {
         return Ok(());
     }
     Err(RunError::NeedsRoot { tasks })
-}
-
-/// Commands that need the rights of root where we do not have them.
-fn needs_root(plan: &Plan) -> Vec<flow::Problem> {
-    if rustix::process::geteuid().is_root() {
-        return Vec::new();
-    }
-    let mut problems = Vec::new();
-    for (at, task) in plan.tasks.iter().enumerate() {
-        for (number, command) in task.commands.iter().enumerate() {
-            if command.requires_sudo {
-                problems.push(flow::Problem {
-                    place: format!("tasks[{at}].commands[{number}].requires_sudo"),
-                    message: "this can only be run as root so far".into(),
-                });
-            }
-        }
-    }
-    problems
 }
 
 /// Runs a plan as a new session, to its end or to where it cannot go on.
@@ -134,6 +116,7 @@ pub fn apply(
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
     let (plan, digest) = read_plan(path)?;
+    check_rights(around, &plan)?;
     let approved_by = approve(&plan, &digest, wishes.approval.as_ref(), None)?;
     let data = UserData::gather(&plan, None, &wishes.data)?;
     let agent = agent_of(approved_by);
@@ -409,6 +392,9 @@ pub(super) async fn drive(
     let total = tasks.len();
     run.tell(Told::Begins { settled, total });
     let end = if run.session().phase.current == Phase::Execute {
+        if let Some(NotAuthorized { reason, context }) = run.get_rights().await? {
+            return pause(run, reason, context, false);
+        }
         run.execute().await?
     } else {
         TaskEnd::Settled

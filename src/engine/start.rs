@@ -61,7 +61,7 @@ pub fn start(
         let with =
             preparation(around, catalog, request, created.clone(), earlier, approval, &mut signals);
         let Prepared { plan, digest, notes, mut events, secrets } = prepare(with).await?;
-        check_rights(&plan)?;
+        check_rights(around, &plan)?;
         let _only = around.store.lock_runner(&around.pen)?;
         if approval.is_none() {
             events.push(EventKind::SessionPaused {

@@ -1,5 +1,10 @@
 //! What a run tells whoever watches: plain data, in the order in which it became true.
 
+use std::{
+    io,
+    sync::{Arc, atomic::AtomicBool},
+};
+
 use crate::model::{Event, Plan, TaskId};
 
 #[derive(Debug)]
@@ -16,6 +21,37 @@ pub enum Told<'a> {
     Plan(&'a Plan),
     /// Something to know.
     Note(&'a str),
+}
+
+/// Asks a person for something nobody else may read. The question goes in; the answer comes out,
+/// unless they would rather not, or the flag says that it is no longer wanted.
+type AskSecret = dyn Fn(&str, &AtomicBool) -> io::Result<Option<String>> + Send + Sync;
+
+/// A person who can be asked in between. Asking takes as long as it takes: it is done beside the
+/// run, never in its way.
+#[derive(Clone)]
+pub struct Asker(Arc<AskSecret>);
+
+impl Asker {
+    pub fn new(
+        ask: impl Fn(&str, &AtomicBool) -> io::Result<Option<String>> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    pub(super) fn ask_secret(
+        &self,
+        question: &str,
+        cancelled: &AtomicBool,
+    ) -> io::Result<Option<String>> {
+        (self.0)(question, cancelled)
+    }
+}
+
+impl std::fmt::Debug for Asker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Asker")
+    }
 }
 
 /// Whoever watches a run.

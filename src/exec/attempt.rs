@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     disk::{DiskError, Fs},
-    os::{self, Process},
+    os::{self, Process, Sent},
 };
 
 #[derive(Clone, Debug)]
@@ -122,7 +122,8 @@ impl Attempt {
             name: String::new(),
             started: claim.start_time,
         };
-        Ok(os::signal(&supervisor, if harshly { Signal::QUIT } else { Signal::TERM }))
+        let signal = if harshly { Signal::QUIT } else { Signal::TERM };
+        Ok(os::signal(&supervisor, signal) == Sent::Sent)
     }
 
     /// Whether something that the command started still holds its sign of life.

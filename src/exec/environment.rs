@@ -1,6 +1,9 @@
 //! What commands find around them: little, and nothing that would change what they mean.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use super::probe;
 
@@ -36,17 +39,26 @@ const KEPT: [&str; 24] = [
 ];
 
 /// Nobody is there to answer.
-const UNATTENDED: [(&str, &str); 6] = [
+const UNATTENDED: [(&str, &str); 14] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("APT_LISTCHANGES_FRONTEND", "none"),
+    ("APT_LISTBUGS_FRONTEND", "none"),
+    // A file of the person's own stays theirs; the first two are what dpkg has without this.
+    ("DPKG_FORCE", "security-mac,downgrade,confdef,confold"),
+    ("UCF_FORCE_CONFFOLD", "1"),
     ("NEEDRESTART_MODE", "a"),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("npm_config_yes", "true"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
     ("NONINTERACTIVE", "1"),
     ("PIP_NO_INPUT", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
 /// Where programs are looked for when nobody says.
-const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The part of the environment that is passed on to commands.
 #[derive(Clone, Debug)]
@@ -125,6 +137,31 @@ impl Environment {
     pub fn answer(&self, check: &str, first: &[PathBuf]) -> Option<Option<PathBuf>> {
         let name = probe::plain_lookup(check)?;
         Some(probe::find_program(name, &self.search_path(first)))
+    }
+
+    /// The names of what is to reach a command that becomes root: all that keeps package managers
+    /// from asking, the way out to the network, the language, and what was `given` to it.
+    pub fn names_for_root(&self, given: impl IntoIterator<Item = String>) -> Vec<String> {
+        let kept = self.kept.iter().map(|(name, _)| name.as_str());
+        let kept = kept.filter(|name| {
+            name.to_ascii_lowercase().ends_with("_proxy")
+                || name.starts_with("LC_")
+                || matches!(*name, "LANG" | "LANGUAGE" | "TZ")
+        });
+        let unattended = UNATTENDED.iter().map(|(name, _)| *name);
+        unattended.chain(kept).map(str::to_owned).chain(given).collect()
+    }
+
+    /// Shell text for root, whose sudo gives it a PATH of its own: the usual places first, as sudo
+    /// has it for a reason, then what the command was promised. `helpers` come before all.
+    pub fn path_for_root(&self, first: &[PathBuf]) -> String {
+        let (helpers, rest) = first.split_at(first.len().min(1));
+        let usual = std::env::split_paths(USUAL_PATH);
+        let places = helpers.iter().cloned().chain(usual).chain(self.search_path(rest));
+        let mut seen = HashSet::new();
+        let places = places.filter(|place| seen.insert(place.clone()));
+        let path = std::env::join_paths(places).unwrap_or_else(|_| USUAL_PATH.into());
+        format!("export PATH='{}'", path.to_string_lossy().replace('\'', r"'\''"))
     }
 
     /// The variables of one process; `given` are its own.

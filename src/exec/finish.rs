@@ -30,6 +30,9 @@ pub struct Finish {
     pub hash: Digest,
     /// Processes it left behind.
     pub descendants: usize,
+    /// The names of some of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<String>,
     /// Why it could not be started.
     pub problem: Option<String>,
 }

@@ -4,26 +4,34 @@
 //! that started it. What it promises, and how, is written in `docs/durability.md`. Probes change
 //! nothing and are run without one.
 
+mod askpass;
 mod attempt;
 mod claim;
 mod class;
 mod environment;
 mod finish;
+mod helpers;
 mod launch;
 mod output;
 mod probe;
 mod redact;
 mod spec;
+mod sudo;
+mod sudo_shim;
+mod sudo_words;
 mod supervisor;
+mod tree;
 
+pub use askpass::PasswordRequest;
 pub use attempt::{Attempt, Standing};
 pub use claim::{Claim, Order};
 pub use class::{ErrorClass, classify};
 pub use environment::{COOKIE, Environment, with_setup};
 pub use finish::Finish;
+pub use helpers::act_as_helper;
 pub use launch::{Launcher, Supervisor, Word, WordReader};
 pub use output::{Piece, read_all, read_next};
 pub use probe::{PROBE_LIMIT, Probe, ProbeEnd, probe};
 pub use redact::{SHORTEST_SECRET, redact};
 pub use spec::Spec;
-pub use supervisor::supervise;
+pub use sudo::{Rights, SudoDesk, finish_check, sudo_wants_password};

@@ -12,7 +12,7 @@ use std::{
 use rustix::process::{Pid, Signal};
 use tokio::net::unix::pipe::Receiver;
 
-use super::{Environment, environment};
+use super::{Environment, environment, helpers};
 use crate::os;
 
 pub const PROBE_LIMIT: Duration = Duration::from_secs(10);
@@ -74,7 +74,17 @@ pub async fn probe(probe: &Probe<'_>) -> ProbeEnd {
 async fn run(probe: &Probe<'_>) -> io::Result<ProbeEnd> {
     let (reader, writer) = io::pipe()?;
     let shell = environment::shell();
-    let mut command = Command::new(shell.program);
+    // From a terminal it would be stopped where it wants to ask, and nobody would know why.
+    let is_detached = os::has_terminal();
+    let mut command = if is_detached {
+        let mut command = Command::new(os::own_executable()?);
+        command.arg(helpers::DETACHED).arg(shell.program);
+        command
+    } else {
+        let mut command = Command::new(shell.program);
+        command.process_group(0);
+        command
+    };
     command
         .args(shell.arguments)
         .arg("-c")
@@ -86,8 +96,7 @@ async fn run(probe: &Probe<'_>) -> io::Result<ProbeEnd> {
         )
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .process_group(0);
+        .stderr(writer);
     let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
     let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
     let output = Receiver::from_owned_fd(reader.into())?;

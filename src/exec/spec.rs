@@ -21,6 +21,10 @@ pub struct Spec {
     /// Which command of which plan it is.
     pub order: Order,
     pub command: String,
+    /// What becomes root, where we are not.
+    pub sudo: Option<PathBuf>,
+    /// Whether the command is run by that.
+    pub as_root: bool,
     /// The whole environment of the command.
     pub environment: Vec<(String, String)>,
     pub working_dir: PathBuf,

@@ -32,6 +32,7 @@ use super::{
     claim::{Claimed, RESULT},
     output::Log,
     redact::Redactor,
+    tree::{self, Tree},
 };
 use crate::{
     disk::Fs,
@@ -138,6 +139,7 @@ struct Watch<'a> {
     /// Since when the tree is being ended for good.
     killing: Option<Instant>,
     has_children: bool,
+    tree: Tree,
 }
 
 impl<'a> Watch<'a> {
@@ -164,6 +166,7 @@ impl<'a> Watch<'a> {
             overdue: None,
             killing: None,
             has_children: true,
+            tree: Tree::default(),
         };
         match start(spec, claimed) {
             Ok((child, pipe)) => {
@@ -192,9 +195,9 @@ impl<'a> Watch<'a> {
         let finish = self.finish();
         // Whoever listens is told, even where it cannot be written.
         let _ = room.publish(self.fs, &finish, &self.spec.directory.join(RESULT));
-        tell(runner, &Word::Finished(Box::new(finish)));
         // Whoever looks now finds the result, or knows that none will come.
         drop(lock);
+        tell(runner, &Word::Finished(Box::new(finish)));
         let _ = runner.shutdown(std::net::Shutdown::Both);
         self.drain(&mut buffer);
     }
@@ -269,6 +272,7 @@ impl<'a> Watch<'a> {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => {
                     let pid = u32::try_from(pid.as_raw_nonzero().get()).ok();
+                    self.tree.reaped(pid.unwrap_or(0));
                     if pid == self.child && self.ended.is_none() {
                         self.ended = Some((status, now()));
                     }
@@ -288,7 +292,7 @@ impl<'a> Watch<'a> {
 
     fn end_if_due(&mut self) {
         if self.signals.terminate.swap(false, Ordering::Relaxed) {
-            signal_tree(Signal::TERM);
+            self.tree.signal(Signal::TERM, self.spec, now());
         }
         if self.signals.kill.swap(false, Ordering::Relaxed) {
             self.killing.get_or_insert_with(now);
@@ -299,15 +303,15 @@ impl<'a> Watch<'a> {
             && limit.is_some_and(|limit| self.began.elapsed() >= limit)
         {
             self.overdue = Some(now());
-            signal_tree(Signal::TERM);
+            self.tree.signal(Signal::TERM, self.spec, now());
             // One that is stopped would not notice.
-            signal_tree(Signal::CONT);
+            self.tree.signal(Signal::CONT, self.spec, now());
         }
         if self.overdue.is_some_and(|since| since.elapsed() >= self.grace()) {
             self.killing.get_or_insert_with(now);
         }
         if self.killing.is_some() {
-            signal_tree(Signal::KILL);
+            self.tree.signal(Signal::KILL, self.spec, now());
         }
     }
 
@@ -321,11 +325,9 @@ impl<'a> Watch<'a> {
         };
         let ended = self.ended.map_or_else(now, |(_, at)| at);
         let duration = ended.saturating_duration_since(self.began);
-        let left = if self.child.is_some() && (self.has_children || !cfg!(target_os = "linux")) {
-            os::tree(std::process::id()).len()
-        } else {
-            0
-        };
+        let may_be_left = self.has_children || !cfg!(target_os = "linux");
+        let (descendants, survivors) =
+            if self.child.is_some() && may_be_left { tree::survivors() } else { (0, Vec::new()) };
         Finish {
             outcome,
             exit_code: status.and_then(WaitStatus::exit_status),
@@ -334,7 +336,8 @@ impl<'a> Watch<'a> {
             bytes: self.bytes,
             dropped: self.log.dropped,
             hash: Digest::of(self.hash.clone().finalize().into()),
-            descendants: left,
+            descendants,
+            survivors,
             problem: self.problem.take(),
         }
     }
@@ -361,12 +364,6 @@ impl<'a> Watch<'a> {
     }
 }
 
-fn signal_tree(signal: Signal) {
-    for process in os::tree(std::process::id()) {
-        os::signal(&process, signal);
-    }
-}
-
 /// Starts the command in a group of its own; returns its number and where its output comes from.
 #[expect(clippy::disallowed_methods, reason = "this room starts processes")]
 fn start(spec: &Spec, claimed: &Claimed) -> io::Result<(u32, OwnedFd)> {
@@ -375,7 +372,14 @@ fn start(spec: &Spec, claimed: &Claimed) -> io::Result<(u32, OwnedFd)> {
     rustix::io::ioctl_fionbio(&reader, true)?;
     let token = claimed.token().map_err(|error| error.source)?;
     let shell = super::environment::shell();
-    let mut command = Command::new(shell.program);
+    let mut command = match spec.sudo.as_ref().filter(|_| spec.as_root) {
+        Some(program) => {
+            let mut command = Command::new(program);
+            command.arg(shell.program);
+            command
+        }
+        None => Command::new(shell.program),
+    };
     command
         .args(shell.arguments)
         .arg("-c")

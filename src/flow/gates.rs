@@ -123,7 +123,7 @@ pub fn execute(session: &Document) -> Vec<GateRecord> {
 }
 
 /// The first few of some names, and how many there are besides.
-fn some_of<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+pub fn some_of<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
     const SOME: usize = 5;
     let more = names.len().saturating_sub(SOME);
     let some: Vec<_> = names.take(SOME).collect();

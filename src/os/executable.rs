@@ -16,6 +16,19 @@ pub fn own_executable() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
+/// Where this program is, for others to start it later: its own name if that still stands, else one
+/// that holds as long as we run.
+pub fn own_path() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    if path.exists() {
+        return Ok(path);
+    }
+    if cfg!(target_os = "linux") {
+        return Ok(format!("/proc/{}/exe", std::process::id()).into());
+    }
+    Err(io::Error::from(io::ErrorKind::NotFound))
+}
+
 /// Whether there is a file that we may execute.
 pub fn is_executable(path: &Path) -> bool {
     use rustix::fs::{Access, access};

@@ -9,12 +9,16 @@ mod process;
 mod reserve;
 mod signals;
 mod subreaper;
+mod terminal;
 
 pub use boot::boot_id;
-pub use executable::{is_executable, own_executable};
+pub use executable::{is_executable, own_executable, own_path};
 pub use machine::{MachineFacts, machine_facts};
 pub use platform::{PlatformFacts, platform_facts};
-pub use process::{Process, is_alive, remains, signal, started, tree};
+pub use process::{
+    Process, Sent, has_rights_of_root, is_alive, parent, remains, signal, started, tree,
+};
 pub use reserve::reserve;
 pub use signals::is_ignored;
 pub use subreaper::adopt_orphans;
+pub use terminal::has_terminal;

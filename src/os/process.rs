@@ -32,6 +32,27 @@ pub fn started(pid: u32) -> Option<u64> {
     read(pid).map(|process| process.started)
 }
 
+/// Who started a process, or took it over from whoever did.
+pub fn parent(pid: u32) -> Option<u32> {
+    read(pid).map(|process| process.parent)
+}
+
+/// Whether a process acts with the rights of root now.
+#[cfg(target_os = "linux")]
+pub fn has_rights_of_root(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    // The real one first, then the one that counts.
+    users.and_then(|users| users.split_ascii_whitespace().nth(1)) == Some("0")
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn has_rights_of_root(pid: u32) -> bool {
+    let Some(system) = system() else { return false };
+    let process = system.process(sysinfo::Pid::from_u32(pid));
+    process.and_then(|process| process.effective_user_id()).is_some_and(|user| **user == 0)
+}
+
 /// Everything that descends from `root`, and everything in the session it leads. Not itself.
 pub fn tree(root: u32) -> Vec<Process> {
     let mut rest = all();
@@ -67,29 +88,45 @@ pub fn remains(leader: u32, began: u64, cookie: &str) -> Vec<Process> {
     found
 }
 
-/// Sends a signal to the process that was seen, and to no other that has its number by now.
-/// Whether it was sent.
-#[cfg(target_os = "linux")]
-pub fn signal(process: &Process, signal: Signal) -> bool {
-    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-    let Some(pid) = number(process.pid) else { return false };
-    match pidfd_open(pid, PidfdFlags::empty()) {
-        Ok(handle) => {
-            started(process.pid) == Some(process.started)
-                && pidfd_send_signal(handle, signal).is_ok()
-        }
-        Err(Errno::SRCH) => false,
-        // Old kernels, and some containers, have no such handles.
-        Err(_) => {
-            started(process.pid) == Some(process.started)
-                && rustix::process::kill_process(pid, signal).is_ok()
+/// What became of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    Sent,
+    /// There is no such process any more.
+    Gone,
+    /// It belongs to somebody else.
+    Denied,
+}
+
+impl From<Result<(), Errno>> for Sent {
+    fn from(sent: Result<(), Errno>) -> Self {
+        match sent {
+            Ok(()) => Self::Sent,
+            Err(Errno::PERM) => Self::Denied,
+            Err(_) => Self::Gone,
         }
     }
 }
 
+/// Sends a signal to the process that was seen, and to no other that has its number by now.
+#[cfg(target_os = "linux")]
+pub fn signal(process: &Process, signal: Signal) -> Sent {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+    let Some(pid) = number(process.pid) else { return Sent::Gone };
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    if matches!(handle, Err(Errno::SRCH)) || started(process.pid) != Some(process.started) {
+        return Sent::Gone;
+    }
+    match handle {
+        Ok(handle) => pidfd_send_signal(handle, signal).into(),
+        // Old kernels, and some containers, have no such handles.
+        Err(_) => rustix::process::kill_process(pid, signal).into(),
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
-pub fn signal(process: &Process, signal: Signal) -> bool {
-    number(process.pid).is_some_and(|pid| rustix::process::kill_process(pid, signal).is_ok())
+pub fn signal(process: &Process, signal: Signal) -> Sent {
+    number(process.pid).map_or(Sent::Gone, |pid| rustix::process::kill_process(pid, signal).into())
 }
 
 fn number(pid: u32) -> Option<Pid> {

@@ -86,6 +86,11 @@ impl Home {
         self.attempts(id).join(seq.to_string())
     }
 
+    /// Programs that the commands of a session find under names they know.
+    pub fn helpers(&self, id: &SessionId) -> PathBuf {
+        self.record(id).join("bin")
+    }
+
     /// Requests from other processes to the one who holds the session.
     pub fn inbox(&self, id: &SessionId) -> PathBuf {
         self.record(id).join("inbox")

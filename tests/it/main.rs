@@ -51,6 +51,7 @@ mod secrets;
 mod sessions;
 mod signals;
 mod start;
+mod sudo;
 mod supervisors;
 mod transitions;
 mod validation;

@@ -45,6 +45,12 @@ impl Disk {
     fn unmount(&self) {
         // Whoever was at work on it needs a moment to die.
         wait_until("the unmount", || quiet(Command::new("umount").arg(&self.place)));
+        // A namespace that was made meanwhile sees the disk a little longer. What is cut off stays
+        // cut off until the last one lets go.
+        wait_until("the end of the disk", || {
+            let used = Command::new("losetup").arg("--associated").arg(&self.image).output();
+            used.is_ok_and(|used| used.stdout.is_empty())
+        });
     }
 
     /// `FS_IOC_SHUTDOWN` without flushing the journal: from now on nothing reaches the disk.

@@ -42,6 +42,8 @@ fn order(directory: &Path, command: &str) -> Vec<u8> {
             cookie: "cookie".into(),
         },
         command: command.into(),
+        sudo: None,
+        as_root: false,
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         working_dir: directory.into(),
         timeout_ms: None,

@@ -5,6 +5,7 @@ pub mod faketime;
 pub mod overlay;
 pub mod processes;
 mod schema;
+pub mod terminal;
 
 use std::{
     ffi::OsStr,

@@ -1,0 +1,142 @@
+//! Root's rights during a run: commands find our `sudo`, and a person is asked for the password
+//! before anything runs, if one is needed at all.
+
+use std::{path::PathBuf, sync::Arc};
+
+use tokio::task::JoinHandle;
+
+use super::{
+    RunError,
+    password::{Asked, PasswordKeeper},
+    run::{Run, Surroundings},
+};
+use crate::{
+    exec::{Rights, SudoDesk, sudo_wants_password},
+    flow,
+    model::{PauseReason, SessionId, TaskId},
+};
+
+/// What commands are given to become root with.
+#[derive(Debug)]
+pub(super) struct RootRights {
+    desk: Option<Arc<SudoDesk>>,
+    keeper: Option<Arc<PasswordKeeper>>,
+    serving: Option<JoinHandle<()>>,
+    rights: Rights,
+}
+
+impl Drop for RootRights {
+    fn drop(&mut self) {
+        if let Some(serving) = &self.serving {
+            serving.abort();
+        }
+    }
+}
+
+/// Why a run cannot go on without a person.
+pub(super) struct NotAuthorized {
+    pub reason: PauseReason,
+    pub context: String,
+}
+
+impl RootRights {
+    pub(super) fn none() -> Self {
+        Self { desk: None, keeper: None, serving: None, rights: Rights::Missing }
+    }
+
+    fn set_up(around: &Surroundings, id: &SessionId) -> std::io::Result<Self> {
+        let rights = around.environment.rights();
+        let place = around.store.home().helpers(id);
+        let desk = Arc::new(SudoDesk::set_up(around.store.fs(), &place)?);
+        let mut this = Self { desk: Some(Arc::clone(&desk)), keeper: None, serving: None, rights };
+        if rights == Rights::Sudo
+            && let Some(asker) = around.asker.clone()
+        {
+            let socket = desk.listen()?;
+            let keeper = PasswordKeeper::new(asker, around.environment.clone(), desk);
+            this.serving = Some(keeper.serve(socket)?);
+            this.keeper = Some(keeper);
+        }
+        Ok(this)
+    }
+
+    /// What comes first in a command's PATH.
+    pub(super) fn directory(&self) -> Option<PathBuf> {
+        self.desk.as_ref().map(|desk| desk.directory().into())
+    }
+
+    pub(super) fn variables(&self, names: &[String]) -> Vec<(String, String)> {
+        let desk = self.desk.as_ref();
+        desk.map_or_else(Vec::new, |desk| desk.variables(names, self.keeper.is_some()))
+    }
+
+    /// What becomes root, where we are not.
+    pub(super) fn sudo(&self) -> Option<PathBuf> {
+        self.desk.as_ref().filter(|_| self.rights != Rights::Root).map(|desk| desk.program())
+    }
+
+    pub(super) fn password(&self) -> Option<String> {
+        self.keeper.as_ref().and_then(|keeper| keeper.password())
+    }
+
+    pub(super) fn is_asking(&self) -> bool {
+        self.keeper.as_ref().is_some_and(|keeper| keeper.is_asking())
+    }
+
+    pub(super) fn cancel_asking(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.cancel();
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Makes ready what commands need to become root, and asks for the password if it will be
+    /// needed. Why it cannot go on, if it cannot.
+    pub(super) async fn get_rights(&mut self) -> Result<Option<NotAuthorized>, RunError> {
+        let id = self.id();
+        match RootRights::set_up(self.around, &id) {
+            Ok(rights) => self.rights = rights,
+            Err(error) => {
+                let text = format!("commands that call sudo are on their own: {error}");
+                self.note(&text);
+                return Ok(None);
+            }
+        }
+        let tasks = flow::tasks_that_want_root(self.session(), &self.plan);
+        if tasks.is_empty() || self.rights.rights != Rights::Sudo {
+            return Ok(None);
+        }
+        if !sudo_wants_password(&self.around.environment).await {
+            return Ok(None);
+        }
+        let Some(keeper) = self.rights.keeper.clone() else {
+            self.note(
+                "sudo wants a password, and nobody is here to give it: what needs it will fail",
+            );
+            return Ok(None);
+        };
+        let names = tasks.iter().map(TaskId::as_str);
+        let why = format!("root's rights are needed for {}", flow::gates::some_of(names));
+        let asked = keeper.know(&why);
+        tokio::pin!(asked);
+        let asked = loop {
+            tokio::select! {
+                asked = &mut asked => break asked,
+                heard = self.signals.next() => self.hear(heard),
+            }
+        };
+        Ok(match asked {
+            Asked::Known => None,
+            Asked::Refused(said) => Some(NotAuthorized {
+                reason: PauseReason::CheckpointFailed,
+                context: format!("sudo did not accept the password: {said}"),
+            }),
+            Asked::Declined => {
+                let why = self.stop.reason.clone();
+                let context = why.unwrap_or_else(|| "no password was given for sudo".into());
+                Some(NotAuthorized { reason: PauseReason::UserRequest, context })
+            }
+        })
+    }
+}

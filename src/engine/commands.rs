@@ -10,8 +10,8 @@ use super::{
     run::{Interrupted, Run, TICK},
 };
 use crate::{
-    exec::{ErrorClass, Finish, classify, read_all},
-    flow,
+    exec::{Finish, read_all},
+    flow::{self, Diagnosis},
     model::{
         AttemptOutcome, CommandFinished, CommandStarted, CommandStatus, CommandVerdict, EventKind,
         InFlight, PlanCommand, PlanTask, ResumeAction, ResumePoint,
@@ -32,7 +32,7 @@ pub(super) enum CommandEnd {
     TaskDone,
     Failed {
         error: String,
-        class: ErrorClass,
+        diagnosis: Diagnosis,
     },
     Skip(String),
     Stopped,
@@ -83,7 +83,8 @@ impl Run<'_> {
                 }
                 AttemptEnd::Finished { finish, recovered } => (finish, recovered),
             };
-            let last = if finish.bytes > 0 { self.last_line_of(&open)? } else { None };
+            let said = if finish.bytes > 0 { self.output_end(open.seq)? } else { Vec::new() };
+            let last = flow::last_line(&said);
             let error = describe(&finish, Some(command), last.as_deref());
             let stopped_by_person = self.stop.interrupts >= 2;
             // Nothing is started beside what could not be ended.
@@ -115,7 +116,7 @@ impl Run<'_> {
             if tries > allowed {
                 return Ok(CommandEnd::Failed {
                     error,
-                    class: classify(finish.outcome, finish.exit_code),
+                    diagnosis: flow::diagnose(finish.outcome, finish.exit_code, &said),
                 });
             }
             if !self.wait_before_retry(task, tries).await? {
@@ -141,7 +142,7 @@ impl Run<'_> {
         }
         let unknown = flow::is_indeterminate(record, index);
         let outcome = command.outcome.unwrap_or(AttemptOutcome::Exited);
-        let class = classify(outcome, command.exit_code);
+        let (exit_code, log) = (command.exit_code, command.log.clone());
         let error = command.error.clone().unwrap_or_else(|| "it failed".into());
         let number = index + 1;
         let action = point.map_or(ResumeAction::Choose, |point| point.action);
@@ -159,7 +160,10 @@ impl Run<'_> {
             ResumeAction::Skip => Ok(Some(CommandEnd::Skip("passed by after it failed".into()))),
             ResumeAction::Choose if !unknown => {
                 // The run that saw it fail ended before it could say so of the task.
-                Ok(Some(CommandEnd::Failed { error, class }))
+                let seq = log.and_then(|log| log.rsplit('/').next()?.parse().ok());
+                let said = seq.map_or(Ok(Vec::new()), |seq| self.output_end(seq))?;
+                let diagnosis = flow::diagnose(outcome, exit_code, &said);
+                Ok(Some(CommandEnd::Failed { error, diagnosis }))
             }
             ResumeAction::Choose => Ok(self.decide(task, number, &error)),
         }
@@ -318,11 +322,12 @@ impl Run<'_> {
         Ok(false)
     }
 
-    fn last_line_of(&self, open: &InFlight) -> Result<Option<String>, RunError> {
+    /// The end of what an attempt printed, as far as it is still there.
+    fn output_end(&self, seq: u64) -> Result<Vec<u8>, RunError> {
         let store = &self.around.store;
-        let directory = store.home().attempt(&self.id(), open.seq);
+        let directory = store.home().attempt(&self.id(), seq);
         let pieces = read_all(store.fs(), &directory)?;
-        Ok(pieces.last().and_then(|piece| flow::last_line(&piece.bytes)))
+        Ok(pieces.into_iter().next_back().map_or(Vec::new(), |piece| piece.bytes))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{RecoverError, commands::describe};
 use crate::{
     disk::Fs,
-    exec::{Attempt, Finish, Order, Standing, classify},
+    exec::{Attempt, Finish, Order, Standing},
     flow,
     model::{
         Agent, AttemptOutcome, CommandFinished, CommandRecord, CommandSkipped, CommandStarted,
@@ -301,14 +301,15 @@ fn finish_with(rewrite: &mut Rewrite, mut finished: CommandFinished) -> Result<(
     );
     let error = finished.error.clone().filter(|_| failed);
     let (task_id, seq) = (finished.task_id.clone(), finished.started_seq);
-    let class = classify(finished.outcome, finished.exit_code);
+    // What it printed may be as old as the record that was lost: only its end is certain.
+    let diagnosis = flow::diagnose(finished.outcome, finished.exit_code, &[]);
     let open = open_attempt(rewrite.session(), seq).map(|(_, open)| open.task_ids);
     rewrite.record(EventKind::CommandFinished(Box::new(finished)))?;
     let Some(error) = error else { return Ok(()) };
     for task_id in open.unwrap_or_else(|| vec![task_id]) {
         let failure_context = FailureContext {
-            error_type: class.name().into(),
-            suggested_resolution: class.advice().into(),
+            error_type: diagnosis.class.name().into(),
+            suggested_resolution: diagnosis.advice.clone(),
             extra: Extra::new(),
         };
         rewrite.record(EventKind::TaskFailed { task_id, error: error.clone(), failure_context })?;

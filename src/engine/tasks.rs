@@ -6,9 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{RunError, commands::CommandEnd, run::Run};
 use crate::{
-    exec::ErrorClass,
-    flow,
-    model::{EventKind, Extra, FailureContext, PlanTask, TaskRecord, TaskStatus},
+    flow::{self, Diagnosis},
+    model::{ErrorClass, EventKind, Extra, FailureContext, PlanTask, TaskRecord, TaskStatus},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +100,9 @@ impl Run<'_> {
             match self.run_command(task, index, command).await? {
                 CommandEnd::Done => {}
                 CommandEnd::TaskDone => return self.complete(task, Map::new()).await,
-                CommandEnd::Failed { error, class } => return self.fail(task, error, class),
+                CommandEnd::Failed { error, diagnosis } => {
+                    return self.fail(task, error, diagnosis);
+                }
                 CommandEnd::Skip(reason) => {
                     let task_id = task.id.clone();
                     self.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
@@ -120,7 +121,7 @@ impl Run<'_> {
             return Ok(TaskEnd::Settled);
         }
         if let Err(error) = verified {
-            return self.fail(task, error, ErrorClass::VerificationFailed);
+            return self.fail(task, error, Diagnosis::of(ErrorClass::VerificationFailed));
         }
         self.complete(task, Map::new()).await
     }
@@ -145,11 +146,11 @@ impl Run<'_> {
         &mut self,
         task: &PlanTask,
         error: String,
-        class: ErrorClass,
+        diagnosis: Diagnosis,
     ) -> Result<TaskEnd, RunError> {
         let failure_context = FailureContext {
-            error_type: class.name().into(),
-            suggested_resolution: class.advice().into(),
+            error_type: diagnosis.class.name().into(),
+            suggested_resolution: diagnosis.advice,
             extra: Extra::new(),
         };
         let task_id = task.id.clone();

@@ -7,7 +7,6 @@
 mod askpass;
 mod attempt;
 mod claim;
-mod class;
 mod environment;
 mod finish;
 mod helpers;
@@ -25,7 +24,6 @@ mod tree;
 pub use askpass::PasswordRequest;
 pub use attempt::{Attempt, Standing};
 pub use claim::{Claim, Order};
-pub use class::{ErrorClass, classify};
 pub use environment::{COOKIE, Environment, with_setup};
 pub use finish::Finish;
 pub use helpers::act_as_helper;

@@ -2,6 +2,7 @@
 
 mod agenda;
 mod answer;
+mod classes;
 mod conflict;
 mod context;
 mod examine;
@@ -19,6 +20,7 @@ mod recipe;
 mod rehearsal;
 mod requirements;
 mod rights;
+mod screen;
 mod selection;
 mod takeover;
 mod walk;
@@ -26,6 +28,7 @@ mod work;
 
 pub use agenda::{Ask, Asked, Held, Wanted};
 pub use answer::valid_answers;
+pub use classes::{Diagnosis, diagnose};
 pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};

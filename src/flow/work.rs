@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::screen::without_orders;
 use crate::model::{
     AttemptOutcome, Document, PlanTask, TaskId, TaskRecord, TaskStatus, Verification,
 };
@@ -90,11 +91,7 @@ pub fn last_line(output: &[u8]) -> Option<String> {
 
 /// Without colours and other orders to a terminal.
 fn plain(line: &str) -> String {
-    static ORDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new("\u{1b}(\\[[0-9;?]*[ -/]*[@-~]|\\][^\u{7}\u{1b}]*(\u{7}|\u{1b}\\\\)?|[@-_])")
-            .ok()
-    });
-    let line = ORDERS.as_ref().map_or(line.into(), |orders| orders.replace_all(line, ""));
+    let line = without_orders(line);
     let shown: String = line.chars().filter(|c| !c.is_control()).collect();
     shown.trim().chars().take(LONGEST_SUMMARY).collect()
 }

@@ -8,6 +8,7 @@ mod catalog;
 mod change;
 mod difference;
 mod document;
+mod error_class;
 mod event;
 mod gate;
 mod id;
@@ -38,6 +39,7 @@ pub use document::{
     Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, Recovery,
     SessionStatus, VERSION,
 };
+pub use error_class::ErrorClass;
 pub use event::{
     CommandFinished, CommandSkipped, CommandStarted, CommandVerdict, Event, EventKind,
     ExpandedFrom, PlannedTask, ProbeFinished, SessionCreated, SessionRevised,

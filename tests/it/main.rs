@@ -17,6 +17,7 @@ mod bad_input;
 mod catalog_files;
 mod catalog_mistakes;
 mod catalog_queries;
+mod classes;
 mod clock_changes;
 mod commands;
 mod crash_sweep;

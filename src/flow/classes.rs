@@ -82,6 +82,10 @@ impl Rule {
     fn rank(&self) -> u8 {
         self.rank.unwrap_or_else(|| rank(self.class))
     }
+
+    fn is_transient(&self) -> bool {
+        self.transient.unwrap_or_else(|| Diagnosis::of(self.class).is_transient)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -221,10 +225,22 @@ fn diagnose_text(exit_code: Option<i32>, output: &[u8]) -> Option<Diagnosis> {
     let last = matches.iter().map(|found| found.line).max()?;
     let from = from.max(last.saturating_sub(CAUSE_REACH));
     matches.retain(|found| found.line >= from);
-    let best = matches
-        .into_iter()
-        .min_by_key(|found| (rules[found.rule].rank(), Reverse(found.line), found.rule))?;
-    Some(conclusion(&rules[best.rule], best, &lines))
+    matches.sort_by_key(|found| {
+        let rule = &rules[found.rule];
+        (rule.rank(), Reverse(found.line), found.rule)
+    });
+    let best = matches.first()?;
+    let rule = &rules[best.rule];
+    // Of the same thing said twice, the one that names names helps more.
+    let says_more = |found: &&Match| {
+        let other = &rules[found.rule];
+        other.class == rule.class
+            && other.is_transient() == rule.is_transient()
+            && other.advice.is_some()
+    };
+    let named = matches.iter().find(says_more).filter(|_| rule.advice.is_none());
+    let told = named.unwrap_or(best);
+    Some(conclusion(&rules[told.rule], *told, &lines))
 }
 
 fn all_matches(lines: &[String], exit_code: Option<i32>) -> Vec<Match> {
@@ -257,9 +273,11 @@ fn is_said_besides(rule: &Rule, lines: &[String]) -> bool {
     })
 }
 
-/// A line that a shell prints before it runs it says what will be tried, not what went wrong.
+/// A line that a shell prints before it runs it, or a compiler to show where it means, says
+/// nothing of what went wrong.
 fn is_echo(line: &str) -> bool {
-    line.starts_with("+ ") || line.starts_with("++ ")
+    let listing = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    line.starts_with("+ ") || line.starts_with("++ ") || listing.starts_with("| ")
 }
 
 /// Whether a line says of itself that it is no error.
@@ -281,7 +299,7 @@ fn conclusion(rule: &Rule, found: Match, lines: &[String]) -> Diagnosis {
     Diagnosis {
         class: rule.class,
         advice: special.unwrap_or(general.advice),
-        is_transient: rule.transient.unwrap_or(general.is_transient),
+        is_transient: rule.is_transient(),
     }
 }
 

@@ -112,7 +112,7 @@ fn a_failure_is_told_with_its_class_and_what_to_do() {
     let said = "E: Unable to locate package frobnicate";
     let output = home.apply(
         &json!([{"id": "it", "commands": [{"command": format!("echo '{said}' >&2; exit 100")}]}]),
-        &["--yes"],
+        &[],
     );
     assert_eq!(output.code, Some(3), "{}", output.stderr);
     assert!(output.stderr.contains("No package is called frobnicate"), "{}", output.stderr);
@@ -127,7 +127,7 @@ fn after_much_output_the_end_decides() {
     let home = Home::new();
     let command = "echo 'cp: cannot create /x: Permission denied'; seq 1 400000; \
                    echo 'curl: (6) Could not resolve host: get.tool.example' >&2; exit 6";
-    let output = home.apply(&json!([{"id": "it", "commands": [{"command": command}]}]), &["--yes"]);
+    let output = home.apply(&json!([{"id": "it", "commands": [{"command": command}]}]), &[]);
     assert_eq!(output.code, Some(3), "{}", output.stderr);
     let context = &home.latest_document()["tasks"]["it"]["failure_context"];
     assert_eq!(context["error_type"], "dns");

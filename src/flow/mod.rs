@@ -22,6 +22,8 @@ mod requirements;
 mod rights;
 mod screen;
 mod selection;
+mod shell_block;
+mod shell_file;
 mod takeover;
 mod walk;
 mod work;
@@ -44,6 +46,10 @@ pub use rehearsal::Rehearsal;
 pub use requirements::{Requirements, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
 pub use rights::{tasks_that_want_root, wants_root};
 pub use selection::{Ground, Selection, select, to_look_for};
+pub use shell_block::{
+    BlockChange, BlockFlaw, ShellBlock, shell_blocks, with_block, without_block,
+};
+pub use shell_file::{Shell, ShellSurroundings};
 pub use takeover::{back_to_plan, missing_from, told_anew};
 pub use walk::{Effect, Input, Refusal, Stack, Step, Waiting, Walk};
 pub use work::{

@@ -31,6 +31,7 @@ pub enum Operation {
     List,
     Inspect,
     Lock,
+    Own,
 }
 
 impl fmt::Display for Operation {
@@ -50,6 +51,7 @@ impl fmt::Display for Operation {
             Self::List => "list",
             Self::Inspect => "inspect",
             Self::Lock => "lock",
+            Self::Own => "set the owner and mode of",
         })
     }
 }

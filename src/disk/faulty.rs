@@ -9,17 +9,20 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     io,
-    ops::Range,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use rustix::io::Errno;
 
-use super::{Entry, EntryKind, Stat, fs::Counters};
+use super::{
+    Entry, EntryKind, Stat,
+    faulty_content::{Body, Content, Node, Share},
+    fs::Counters,
+};
 
 /// What goes wrong, when, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,35 +67,12 @@ pub(super) struct FaultyFile {
     spoiled: AtomicBool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Node(usize);
-
 #[derive(Debug, Default)]
 struct World {
     nodes: Vec<Content>,
     fault: Option<Fault>,
     operations: u64,
     down: bool,
-}
-
-#[derive(Debug)]
-struct Content {
-    body: Body,
-    lock: Weak<()>,
-}
-
-#[derive(Debug)]
-enum Body {
-    /// `dirty` is what was written and neither synced nor given up.
-    File {
-        seen: Vec<u8>,
-        durable: Vec<u8>,
-        dirty: Vec<Range<usize>>,
-    },
-    Directory {
-        seen: BTreeMap<OsString, Node>,
-        durable: BTreeMap<OsString, Node>,
-    },
 }
 
 impl FaultyFs {
@@ -314,6 +294,17 @@ impl FaultyFile {
         Ok(free)
     }
 
+    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let mut world = self.lock();
+        world.operation()?;
+        Ok(world.find(path).is_ok_and(|node| node == self.node))
+    }
+
+    /// Here all files have one owner and one mode.
+    pub(super) fn set_attributes(&self) -> io::Result<()> {
+        self.lock().operation()
+    }
+
     pub(super) fn is_locked(&self) -> io::Result<bool> {
         let mut world = self.lock();
         world.operation()?;
@@ -416,82 +407,11 @@ impl World {
         };
         let mode = if content.kind() == EntryKind::Directory { 0o700 } else { 0o600 };
         let owner = rustix::process::geteuid().as_raw();
-        Stat { kind: content.kind(), len, mode, owner, modified_millis: 0 }
+        let group = rustix::process::getegid().as_raw();
+        Stat { kind: content.kind(), len, mode, owner, group, modified_millis: 0 }
     }
 }
 
 fn down() -> io::Error {
     io::Error::other("the machine is down")
-}
-
-/// How much of a sync was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Share {
-    All,
-    Half,
-}
-
-impl Content {
-    fn file() -> Self {
-        let body = Body::File { seen: Vec::new(), durable: Vec::new(), dirty: Vec::new() };
-        Self { body, lock: Weak::new() }
-    }
-
-    fn directory() -> Self {
-        let body = Body::Directory { seen: BTreeMap::new(), durable: BTreeMap::new() };
-        Self { body, lock: Weak::new() }
-    }
-
-    fn kind(&self) -> EntryKind {
-        match self.body {
-            Body::File { .. } => EntryKind::File,
-            Body::Directory { .. } => EntryKind::Directory,
-        }
-    }
-
-    fn write(&mut self, start: usize, bytes: &[u8]) -> io::Result<()> {
-        let Body::File { seen, dirty, .. } = &mut self.body else {
-            return Err(Errno::ISDIR.into());
-        };
-        let end = start + bytes.len();
-        if seen.len() < end {
-            seen.resize(end, 0);
-        }
-        seen[start..end].copy_from_slice(bytes);
-        dirty.push(start..end);
-        Ok(())
-    }
-
-    fn sync(&mut self, share: Share) {
-        match &mut self.body {
-            Body::File { seen, durable, dirty } => {
-                let kept = match share {
-                    Share::All => seen.len(),
-                    Share::Half => usize::midpoint(durable.len().min(seen.len()), seen.len()),
-                };
-                durable.resize(kept, 0);
-                for range in dirty.drain(..) {
-                    let range = range.start.min(kept)..range.end.min(kept);
-                    durable[range.clone()].copy_from_slice(&seen[range]);
-                }
-            }
-            Body::Directory { seen, durable } => durable.clone_from(seen),
-        }
-    }
-
-    fn give_up(&mut self) {
-        if let Body::File { dirty, .. } = &mut self.body {
-            dirty.clear();
-        }
-    }
-
-    fn forget_unsynced(&mut self) {
-        match &mut self.body {
-            Body::File { seen, durable, dirty } => {
-                seen.clone_from(durable);
-                dirty.clear();
-            }
-            Body::Directory { seen, durable } => seen.clone_from(durable),
-        }
-    }
 }

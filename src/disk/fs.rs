@@ -80,6 +80,7 @@ pub struct Stat {
     pub len: u64,
     pub mode: u32,
     pub owner: u32,
+    pub group: u32,
     /// When it was last written to, in milliseconds since 1970.
     pub modified_millis: i64,
 }
@@ -114,6 +115,40 @@ impl Fs {
             Self::Faulty(fs) => fs.create_new(path).map(Side::Faulty),
         })?;
         Ok(self.file(path, side))
+    }
+
+    /// A directory that others may look into, as far as the umask lets them.
+    pub fn create_shared_dir(&self, path: &Path) -> Result<(), DiskError> {
+        attempt(Operation::CreateDirectory, path, || match self {
+            Self::Real(_) => real::create_shared_dir(path),
+            Self::Faulty(fs) => fs.create_dir(path),
+        })
+    }
+
+    /// A new file that others may read, as far as the umask lets them; an error if anything is
+    /// there.
+    pub fn create_shared(&self, path: &Path) -> Result<File, DiskError> {
+        let side = attempt(Operation::Create, path, || match self {
+            Self::Real(_) => real::create_shared(path).map(Side::Real),
+            Self::Faulty(fs) => fs.create_new(path).map(Side::Faulty),
+        })?;
+        Ok(self.file(path, side))
+    }
+
+    /// What a symbolic link says. The faulty twin has none.
+    pub fn read_link(&self, path: &Path) -> Result<PathBuf, DiskError> {
+        attempt(Operation::Inspect, path, || match self {
+            Self::Real(_) => real::read_link(path),
+            Self::Faulty(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        })
+    }
+
+    /// A directory without links on the way to it.
+    pub fn real_path(&self, path: &Path) -> Result<PathBuf, DiskError> {
+        attempt(Operation::Inspect, path, || match self {
+            Self::Real(_) => path.canonicalize(),
+            Self::Faulty(_) => Ok(path.into()),
+        })
     }
 
     /// An existing regular file, for reading and writing; never through a symbolic link.
@@ -306,6 +341,28 @@ impl File {
         attempt(Operation::Inspect, &self.path, || match &self.side {
             Side::Real(file) => file.stat(),
             Side::Faulty(file) => file.stat(),
+        })
+    }
+
+    /// Whether the file is still the one that `path` names.
+    pub fn is_at(&self, path: &Path) -> Result<bool, DiskError> {
+        attempt(Operation::Inspect, path, || match &self.side {
+            Side::Real(file) => file.is_at(path),
+            Side::Faulty(file) => file.is_at(path),
+        })
+    }
+
+    pub fn set_owner(&self, owner: u32, group: u32) -> Result<(), DiskError> {
+        attempt(Operation::Own, &self.path, || match &self.side {
+            Side::Real(file) => file.set_owner(owner, group),
+            Side::Faulty(file) => file.set_attributes(),
+        })
+    }
+
+    pub fn set_mode(&self, mode: u32) -> Result<(), DiskError> {
+        attempt(Operation::Own, &self.path, || match &self.side {
+            Side::Real(file) => file.set_mode(mode),
+            Side::Faulty(file) => file.set_attributes(),
         })
     }
 

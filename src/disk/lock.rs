@@ -95,7 +95,7 @@ fn try_file(fs: &Fs, path: &Path) -> Result<Option<File>, DiskError> {
 }
 
 /// Tries until it succeeds or the pauses between tries add up to `patience`.
-fn wait<T>(
+pub(super) fn wait<T>(
     patience: Duration,
     mut attempt: impl FnMut() -> Result<Option<T>, DiskError>,
 ) -> Result<Option<T>, DiskError> {

@@ -6,10 +6,10 @@ use std::{
         fd::OwnedFd,
         unix::{
             ffi::OsStringExt,
-            fs::{FileExt, MetadataExt},
+            fs::{FileExt, MetadataExt, PermissionsExt},
         },
     },
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -22,6 +22,8 @@ use crate::os;
 
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
+const PUBLIC_FILE: Mode = PRIVATE_FILE.union(Mode::RGRP).union(Mode::ROTH);
+const PUBLIC_DIRECTORY: Mode = Mode::from_raw_mode(0o755);
 
 #[derive(Debug)]
 pub(super) struct RealFile(fs::File);
@@ -30,6 +32,17 @@ pub(super) fn create_dir(path: &Path) -> io::Result<()> {
     rustix::fs::mkdir(path, PRIVATE_DIRECTORY)?;
     // A umask can only take bits away, and may have taken too many.
     Ok(rustix::fs::chmod(path, PRIVATE_DIRECTORY)?)
+}
+
+/// As open to others as the umask lets it be.
+pub(super) fn create_shared_dir(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::mkdir(path, PUBLIC_DIRECTORY)?)
+}
+
+/// As open to others as the umask lets it be.
+pub(super) fn create_shared(path: &Path) -> io::Result<RealFile> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(RealFile(rustix::fs::open(path, flags, PUBLIC_FILE)?.into()))
 }
 
 pub(super) fn create_new(path: &Path) -> io::Result<RealFile> {
@@ -107,6 +120,10 @@ pub(super) fn list(path: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
+pub(super) fn read_link(path: &Path) -> io::Result<PathBuf> {
+    fs::read_link(path)
+}
+
 pub(super) fn stat(path: &Path) -> io::Result<Stat> {
     Ok(stat_of(&fs::symlink_metadata(path)?))
 }
@@ -123,6 +140,7 @@ fn stat_of(metadata: &fs::Metadata) -> Stat {
         len: metadata.len(),
         mode: metadata.mode() & 0o7777,
         owner: metadata.uid(),
+        group: metadata.gid(),
         modified_millis: metadata.mtime().saturating_mul(1000) + metadata.mtime_nsec() / 1_000_000,
     }
 }
@@ -138,6 +156,19 @@ impl RealFile {
 
     pub(super) fn stat(&self) -> io::Result<Stat> {
         Ok(stat_of(&self.0.metadata()?))
+    }
+
+    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let (ours, there) = (self.0.metadata()?, fs::symlink_metadata(path));
+        Ok(there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
+    }
+
+    pub(super) fn set_owner(&self, owner: u32, group: u32) -> io::Result<()> {
+        std::os::unix::fs::fchown(&self.0, Some(owner), Some(group))
+    }
+
+    pub(super) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        self.0.set_permissions(fs::Permissions::from_mode(mode))
     }
 
     pub(super) fn set_len(&self, len: u64) -> io::Result<()> {

@@ -89,7 +89,7 @@ pub fn remove_if_there(fs: &Fs, path: &Path) -> Result<(), DiskError> {
 }
 
 /// `.name.tmp` beside `name`: hidden, and never taken for the file itself.
-fn sibling(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(suffix);

@@ -66,6 +66,7 @@ impl Command {
             Self::Status { .. } => "status",
             Self::History(_) => "history",
             Self::Schema { .. } => "schema",
+            Self::Shell { .. } => "shell",
             Self::Migrate { .. } => "migrate",
             Self::Prune { .. } => "prune",
             Self::Recover(_) => "recover",
@@ -196,6 +197,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: CatalogCommand,
     },
+    /// Say which tasks have lines in the configuration of your shells; add them, or take them out
+    Shell {
+        #[command(subcommand)]
+        command: Option<ShellCommand>,
+    },
     /// Print the JSON Schema of a file that provision writes or reads
     Schema { of: SchemaOf },
     /// Record a session from a written list of events
@@ -233,6 +239,27 @@ pub(super) enum CatalogCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(super) enum ShellCommand {
+    /// List the blocks there are: the default
+    List,
+    /// Add the lines of what a session has installed
+    Add {
+        /// A session id, the beginning of one, or `latest`
+        #[arg(default_value = "latest")]
+        session: String,
+        /// Also of what was there before
+        #[arg(long)]
+        all: bool,
+    },
+    /// Take the lines of tasks out again
+    Remove {
+        /// Whose [default: all there are]
+        #[arg(value_name = "TASK", value_parser = task_id)]
+        tasks: Vec<TaskId>,
+    },
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
     /// Approve the plan, whatever it is
@@ -247,6 +274,10 @@ pub(super) struct RunArgs {
     /// What to do about a command that nobody knows the end of
     #[arg(long, value_name = "WHAT")]
     pub interrupted: Option<InterruptedArg>,
+    /// Whether tasks may add lines to the configuration of your shells [default: asked on a
+    /// terminal, else not]
+    #[arg(long, value_name = "yes|no")]
+    pub shell_integration: Option<YesNo>,
     #[command(flatten)]
     pub data: DataArgs,
 }
@@ -289,6 +320,12 @@ pub(super) enum ModeArg {
     AllAtOnce,
     #[value(name = "review_each_step")]
     ReviewEachStep,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum YesNo {
+    Yes,
+    No,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

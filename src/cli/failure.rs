@@ -28,6 +28,7 @@ pub(super) enum Kind {
     InvalidPlan,
     InvalidCatalog,
     StoreUnusable,
+    ShellFile,
 }
 
 impl Kind {
@@ -39,7 +40,7 @@ impl Kind {
             Self::Locked => 5,
             Self::Damaged => 6,
             Self::InvalidPlan | Self::InvalidCatalog => 8,
-            Self::StoreUnusable => 9,
+            Self::StoreUnusable | Self::ShellFile => 9,
         }
     }
 
@@ -53,6 +54,7 @@ impl Kind {
             Self::InvalidPlan => "invalid_plan",
             Self::InvalidCatalog => "invalid_catalog",
             Self::StoreUnusable => "store_unusable",
+            Self::ShellFile => "shell_file_unusable",
         }
     }
 }

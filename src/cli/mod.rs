@@ -20,6 +20,7 @@ mod script;
 mod secret;
 mod sessions;
 mod settings;
+mod shell;
 mod start;
 mod status;
 
@@ -82,6 +83,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::History(args)) => history::run(settings, &args),
         Some(Command::Catalog { command }) => catalog::run(settings, command),
         Some(Command::Schema { of }) => schema::run(of),
+        Some(Command::Shell { command }) => shell::run(settings, command),
         Some(Command::Script { session, file }) => script::run(settings, session, &file),
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::{failure::Failure, settings::Settings};
-use crate::{engine::Clock, face::visible};
+use crate::{
+    engine::Clock,
+    face::{note_text, visible},
+};
 
 /// Data, on stdout.
 pub(super) fn data(text: &str) -> Result<(), Failure> {
@@ -38,7 +41,7 @@ pub(super) fn json_document(value: &impl serde::Serialize) -> Result<(), Failure
 /// Something to know about what is done, on stderr.
 pub(super) fn note(settings: &Settings, text: &str) {
     if !settings.quiet {
-        talk(&format!("note: {}\n", visible(text)));
+        talk(&note_text(text));
     }
 }
 

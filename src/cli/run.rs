@@ -10,15 +10,16 @@ use indexmap::IndexMap;
 use serde_json::json;
 
 use super::{
-    args::{DataArgs, InterruptedArg, RunArgs},
+    args::{DataArgs, InterruptedArg, RunArgs, YesNo},
     failure::Failure,
     output,
     settings::Settings,
+    shell,
 };
 use crate::{
     engine::{
-        self, Approval, Ended, Failed, GivenData, Interrupted, RunError, Surroundings, Told,
-        Watcher, Wishes,
+        self, Approval, Ended, Failed, GivenData, Interrupted, RunError, ShellChoice, Surroundings,
+        Told, Watcher, Wishes,
     },
     face::{self, Progress},
     model::{SessionId, SessionStatus},
@@ -28,8 +29,13 @@ use crate::{
 const LARGEST_DATA: u64 = 1024 * 1024;
 
 pub(super) fn apply(settings: &Settings, plan: &Path, args: RunArgs) -> Result<ExitCode, Failure> {
-    let wishes = wishes(args)?;
-    run(settings, |around, watcher| engine::apply(around, plan, &wishes, watcher))
+    let mut wishes = wishes(args)?;
+    run(settings, |around, watcher| {
+        let given = engine::read_plan(plan)?;
+        let asked = || engine::asked_of_plan(around, &given.0, &wishes);
+        wishes.shell_integration = shell::decide(settings, &wishes, asked);
+        engine::apply(around, given, &wishes, watcher)
+    })
 }
 
 pub(super) fn resume(
@@ -39,13 +45,15 @@ pub(super) fn resume(
     plan: Option<PathBuf>,
     args: RunArgs,
 ) -> Result<ExitCode, Failure> {
-    let wishes = Wishes { plan, ..wishes(args)? };
+    let mut wishes = Wishes { plan, ..wishes(args)? };
     let failed = if skip { Failed::Skip } else { Failed::Retry };
     run(settings, |around, watcher| {
         let id = match session {
             Some(text) => around.store.resolve(text)?,
             None => engine::newest_unfinished(&around.store)?,
         };
+        let asked = || engine::asked_of_session(around, &id, &wishes);
+        wishes.shell_integration = shell::decide(settings, &wishes, asked);
         engine::resume(around, &id, failed, &wishes, watcher)
     })
 }
@@ -68,7 +76,11 @@ pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
         InterruptedArg::Retry => Interrupted::Retry,
         InterruptedArg::Skip => Interrupted::Skip,
     });
-    Ok(Wishes { approval, keep_going: args.keep_going, interrupted, data, plan: None })
+    let shell_integration = args
+        .shell_integration
+        .map(|said| ShellChoice { allowed: said == YesNo::Yes, asked: false });
+    let keep_going = args.keep_going;
+    Ok(Wishes { approval, keep_going, interrupted, data, plan: None, shell_integration })
 }
 
 /// A JSON object whose values are texts. Its content is repeated in no message.
@@ -105,7 +117,7 @@ pub(super) fn run_with(
         Told::Event(event) if json => drop(output::json_line(event)),
         // Events are all there is on stdout; what else is to know is said beside them.
         Told::Note(note) if json && !quiet => {
-            output::talk(&format!("note: {}\n", face::visible(note)));
+            output::talk(&face::note_text(note));
         }
         told if !json && !quiet => output::talk(&progress.lines(&told)),
         _ => {}

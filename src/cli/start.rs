@@ -12,6 +12,7 @@ use super::{
     output,
     run::{given_data, run_with, wishes},
     settings::Settings,
+    shell,
 };
 use crate::{
     catalog::{Answers, Diagnostic, read_answers},
@@ -28,11 +29,14 @@ pub(super) fn start(
 ) -> Result<ExitCode, Failure> {
     // Standard input can be read only once: the data is the request's.
     let request = request(walk, &std::mem::take(&mut run.data))?;
-    let wishes = wishes(run)?;
+    let mut wishes = wishes(run)?;
     let around = settings.surroundings()?;
     let catalog = catalog::load(settings)?;
     run_with(settings, &around, |around, watcher| {
-        engine::start(around, &catalog, &request, &wishes, watcher)
+        let ready = engine::ready(around, &catalog, &request, &wishes)?;
+        let asked = || engine::asked_of_plan(around, ready.plan(), &wishes);
+        wishes.shell_integration = shell::decide(settings, &wishes, asked);
+        ready.start(around, &wishes, watcher)
     })
 }
 

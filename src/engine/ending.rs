@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::{RunError, run::Run};
+use super::{RunError, run::Run, shell_blocks};
 use crate::{
     flow,
     model::{
@@ -47,7 +47,7 @@ pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
     };
     run.queue(EventKind::SessionCompleted { outcome: Some(outcome) });
     run.flush()?;
-    for note in notes(run) {
+    for note in notes(run).into_iter().chain(shell_blocks::notes(run)) {
         run.note(&note);
     }
     Ok(ended(run, None, false))

@@ -26,6 +26,8 @@ mod run;
 mod script;
 mod sessions;
 mod shelf;
+mod shell_blocks;
+mod shell_files;
 mod signals;
 mod start;
 mod tasks;
@@ -36,7 +38,8 @@ pub use crate::{
     catalog::{Catalog, Code, Diagnostic, Listed, Severity},
     flow::gates::NotForced,
     flow::{
-        ChosenBy, Context, Expiry, Finding, NoRecipe, Recipe, RecipeSource, Situation, State, count,
+        ChosenBy, Context, Expiry, Finding, NoRecipe, Recipe, RecipeSource, Shell, Situation,
+        State, count,
     },
     store::{Listing, SessionSummary},
 };
@@ -61,6 +64,11 @@ pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
 pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan, resume};
 pub use shelf::Layers;
-pub use start::{plan, start};
+pub use shell_blocks::ShellChoice;
+pub use shell_files::{
+    AddedBlock, BlockError, ShellFile, WantedBlock, add_shell_blocks, asked_of_plan,
+    asked_of_session, remove_shell_blocks, shell_files,
+};
+pub use start::{Ready, plan, ready};
 pub use tell::{Asker, Told, Watcher};
 pub use unready::{Mistake, Unanswered, Unready};

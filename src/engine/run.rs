@@ -15,6 +15,7 @@ use super::{
     data::UserData,
     rights::RootRights,
     shelf::Layers,
+    shell_blocks::ShellChoice,
     signals::{Heard, Signals},
     tell::{Asker, Told, Watcher},
 };
@@ -51,6 +52,7 @@ pub(super) struct Options {
     pub agent: Agent,
     pub keep_going: bool,
     pub interrupted: Option<Interrupted>,
+    pub shell_integration: Option<ShellChoice>,
 }
 
 /// What keeps a run from starting another command.

@@ -15,6 +15,7 @@ use super::{
     prune::expired,
     rights::NotAuthorized,
     run::{Interrupted, Options, Run, Surroundings},
+    shell_blocks::ShellChoice,
     signals::Signals,
     start::beginning,
     tasks::TaskEnd,
@@ -73,6 +74,19 @@ pub struct Wishes {
     pub data: GivenData,
     /// The plan to go on with, where the session has none that can be read.
     pub plan: Option<PathBuf>,
+    /// Whether lines may be added to the configuration of shells, if that is decided.
+    pub shell_integration: Option<ShellChoice>,
+}
+
+impl Wishes {
+    pub(super) fn options(&self, agent: Agent) -> Options {
+        Options {
+            agent,
+            keep_going: self.keep_going,
+            interrupted: self.interrupted,
+            shell_integration: self.shell_integration,
+        }
+    }
 }
 
 /// Reads a plan file and finds everything that is wrong with it.
@@ -108,14 +122,13 @@ pub(super) fn check_rights(around: &Surroundings, plan: &Plan) -> Result<(), Run
     Err(RunError::NeedsRoot { tasks })
 }
 
-/// Runs a plan as a new session, to its end or to where it cannot go on.
+/// Runs a plan that was read as a new session, to its end or to where it cannot go on.
 pub fn apply(
     around: &Surroundings,
-    path: &Path,
+    (plan, digest): (Plan, Digest),
     wishes: &Wishes,
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
-    let (plan, digest) = read_plan(path)?;
     check_rights(around, &plan)?;
     let approved_by = approve(&plan, &digest, wishes.approval.as_ref(), None)?;
     let data = UserData::gather(&plan, None, &wishes.data)?;
@@ -125,8 +138,7 @@ pub fn apply(
         let _only = around.store.lock_runner(&around.pen)?;
         let earlier = unfinished(&around.store, None)?;
         let recorder = create(around, &agent, &plan, watcher)?;
-        let options =
-            Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
+        let options = wishes.options(agent);
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         let walk = Approach { approved_by, replaced: Vec::new(), unfinished: earlier };
         let ended = drive(&mut run, Some(walk), None).await;
@@ -207,8 +219,7 @@ pub fn resume(
         }
         let session = recorder.session();
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
-        let options =
-            Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
+        let options = wishes.options(agent);
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         for note in known.iter().chain(&expiry.note()) {
             run.note(note);
@@ -308,7 +319,7 @@ fn check_resumable(session: &Session) -> Result<(), RunError> {
     check_machine(session)
 }
 
-fn check_machine(session: &Session) -> Result<(), RunError> {
+pub(super) fn check_machine(session: &Session) -> Result<(), RunError> {
     let id = session.meta.id.clone();
     let theirs = &session.meta.machine;
     match (&theirs.machine_id, machine().machine_id) {
@@ -363,6 +374,7 @@ pub(super) async fn drive(
     if let Some(failed) = resumed {
         take_over(run, failed)?;
     }
+    run.decide_about_shells();
     if let Some(Approach { approved_by, replaced, unfinished }) = approach {
         for event in replaced {
             run.queue(event);

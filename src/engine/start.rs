@@ -7,7 +7,7 @@ use super::{
     machine, platform,
     prepare::{Preparation, Prepared, prepare},
     request::Request,
-    run::{Options, Run, Surroundings},
+    run::{Run, Surroundings},
     sessions::{Approval, Wishes, agent_of, check_rights, drive, unfinished, within_runtime},
     signals::Signals,
     tell::{Told, Watcher},
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     catalog::Catalog,
     model::{
-        Agent, ApprovedBy, EventKind, PauseReason, SessionCreated, SessionId, SessionStatus,
+        Agent, ApprovedBy, EventKind, PauseReason, Plan, SessionCreated, SessionId, SessionStatus,
         VERSION,
     },
 };
@@ -36,21 +36,26 @@ pub fn plan(
     })
 }
 
-/// Begins a session and goes on with it: to its end, if its plan is approved; otherwise to where it
-/// waits for that.
-pub fn start(
+/// A new session up to its plan: nothing of it is recorded yet, and nothing waits for it.
+#[derive(Debug)]
+pub struct Ready {
+    prepared: Prepared,
+    created: SessionCreated,
+    /// An earlier session that is not finished.
+    open: Option<String>,
+}
+
+/// Goes through the walk of a new session up to its plan.
+pub fn ready(
     around: &Surroundings,
     catalog: &Catalog,
     request: &Request,
     wishes: &Wishes,
-    watcher: &mut Watcher<'_>,
-) -> Result<Ended, RunError> {
+) -> Result<Ready, RunError> {
     within_runtime(async {
         let mut signals = Signals::listen().map_err(RunError::Runtime)?;
         let approved_by = wishes.approval.as_ref().map_or(ApprovedBy::User, Approval::given_by);
-        let agent = agent_of(approved_by);
-        let created = beginning(around.clock.session_id(), agent.clone());
-        let id = created.session_id.clone();
+        let created = beginning(around.clock.session_id(), agent_of(approved_by));
         let earlier = unfinished(&around.store, None)?;
         let open = earlier.first().map(|id| {
             format!(
@@ -60,44 +65,69 @@ pub fn start(
         let approval = wishes.approval.as_ref();
         let with =
             preparation(around, catalog, request, created.clone(), earlier, approval, &mut signals);
-        let Prepared { plan, digest, notes, mut events, secrets } = prepare(with).await?;
-        check_rights(around, &plan)?;
-        let _only = around.store.lock_runner(&around.pen)?;
-        if approval.is_none() {
-            events.push(EventKind::SessionPaused {
-                reason: PauseReason::UserRequest,
-                context: Some(WAITS.into()),
-            });
-        }
-        let first = EventKind::SessionCreated(Box::new(created));
-        let now = around.clock.now();
-        let (mut recorder, event) =
-            around.store.create_with_plan(&id, &around.pen, &plan, first, &now)?;
-        watcher(Told::Event(&event));
-        for note in open.iter().chain(&notes) {
-            watcher(Told::Note(note));
-        }
-        for event in recorder.record(events, &around.clock.now())? {
-            watcher(Told::Event(&event));
-        }
-        if approval.is_none() {
-            watcher(Told::Plan(&plan));
-            recorder.close()?;
-            return Ok(Ended {
-                session_id: id,
-                status: SessionStatus::Paused,
-                reason: Some(WAITS.into()),
-                undecided: false,
-                unapproved: Some(digest),
-            });
-        }
-        let data = UserData::of(&plan, secrets);
-        let options =
-            Options { agent, keep_going: wishes.keep_going, interrupted: wishes.interrupted };
-        let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
-        let ended = drive(&mut run, None, None).await;
-        close(run, ended)
+        let prepared = prepare(with).await?;
+        check_rights(around, &prepared.plan)?;
+        Ok(Ready { prepared, created, open })
     })
+}
+
+impl Ready {
+    pub fn plan(&self) -> &Plan {
+        &self.prepared.plan
+    }
+
+    /// Begins the session and goes on with it: to its end, if its plan is approved; otherwise to
+    /// where it waits for that.
+    pub fn start(
+        self,
+        around: &Surroundings,
+        wishes: &Wishes,
+        watcher: &mut Watcher<'_>,
+    ) -> Result<Ended, RunError> {
+        let Self { prepared, created, open } = self;
+        let Prepared { plan, digest, notes, mut events, secrets } = prepared;
+        let (id, agent) = (created.session_id.clone(), created.agent.clone());
+        within_runtime(async {
+            let signals = Signals::listen().map_err(RunError::Runtime)?;
+            let _only = around.store.lock_runner(&around.pen)?;
+            let is_approved = wishes.approval.is_some();
+            if !is_approved {
+                // Whoever resumes it need not say it again.
+                events.extend(wishes.shell_integration.map(|choice| choice.event(&agent)));
+                events.push(EventKind::SessionPaused {
+                    reason: PauseReason::UserRequest,
+                    context: Some(WAITS.into()),
+                });
+            }
+            let first = EventKind::SessionCreated(Box::new(created));
+            let now = around.clock.now();
+            let (mut recorder, event) =
+                around.store.create_with_plan(&id, &around.pen, &plan, first, &now)?;
+            watcher(Told::Event(&event));
+            for note in open.iter().chain(&notes) {
+                watcher(Told::Note(note));
+            }
+            for event in recorder.record(events, &around.clock.now())? {
+                watcher(Told::Event(&event));
+            }
+            if !is_approved {
+                watcher(Told::Plan(&plan));
+                recorder.close()?;
+                return Ok(Ended {
+                    session_id: id,
+                    status: SessionStatus::Paused,
+                    reason: Some(WAITS.into()),
+                    undecided: false,
+                    unapproved: Some(digest),
+                });
+            }
+            let data = UserData::of(&plan, secrets);
+            let options = wishes.options(agent);
+            let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+            let ended = drive(&mut run, None, None).await;
+            close(run, ended)
+        })
+    }
 }
 
 fn preparation<'a>(

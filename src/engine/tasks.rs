@@ -99,7 +99,12 @@ impl Run<'_> {
         for (index, command) in task.commands.iter().enumerate() {
             match self.run_command(task, index, command).await? {
                 CommandEnd::Done => {}
-                CommandEnd::TaskDone => return self.complete(task, Map::new()).await,
+                CommandEnd::TaskDone => {
+                    if !self.add_to_shells(task)? {
+                        return Ok(TaskEnd::Failed);
+                    }
+                    return self.complete(task, Map::new()).await;
+                }
                 CommandEnd::Failed { error, diagnosis } => {
                     return self.fail(task, error, diagnosis);
                 }
@@ -112,6 +117,10 @@ impl Run<'_> {
                 CommandEnd::Undecided(what) => return Ok(TaskEnd::Undecided(what)),
             }
         }
+        // What a person has yet to do by hand is no use to a shell before it is verified.
+        if task.manual.is_empty() && !self.add_to_shells(task)? {
+            return Ok(TaskEnd::Failed);
+        }
         let verified = self.verify(task).await?;
         if !task.manual.is_empty() && (verified.is_err() || task.verification.is_none()) {
             // Nobody is here to do it; what could be done without a person is done.
@@ -122,6 +131,9 @@ impl Run<'_> {
         }
         if let Err(error) = verified {
             return self.fail(task, error, Diagnosis::of(ErrorClass::VerificationFailed));
+        }
+        if !task.manual.is_empty() && !self.add_to_shells(task)? {
+            return Ok(TaskEnd::Failed);
         }
         self.complete(task, Map::new()).await
     }

@@ -11,7 +11,7 @@ use super::probe;
 pub const COOKIE: &str = "PROVISION_ATTEMPT";
 
 /// Taken over from whoever runs us, where they have it.
-const KEPT: [&str; 24] = [
+const KEPT: [&str; 25] = [
     "HOME",
     "USER",
     "LOGNAME",
@@ -21,6 +21,7 @@ const KEPT: [&str; 24] = [
     "TZ",
     "TMPDIR",
     "TERM",
+    "ZDOTDIR",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_CACHE_HOME",
@@ -111,6 +112,11 @@ impl Environment {
 
     pub fn home(&self) -> &Path {
         &self.home
+    }
+
+    /// The value of a variable that is passed on.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.kept.iter().find(|(kept, _)| kept == name).map(|(_, value)| value.as_str())
     }
 
     /// `~` and `~/…` below the home directory; everything else as it is.

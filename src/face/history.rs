@@ -70,6 +70,21 @@ fn about(kind: &EventKind) -> String {
         }
         EventKind::CommandSkipped(skipped) => format!("{}: {}", skipped.task_id, skipped.command),
         EventKind::ProbeFinished(probe) => format!("{}: {}", probe.task_id, probe.command),
+        EventKind::ShellIntegrationDecided { allowed, .. } => {
+            if *allowed {
+                "allowed".into()
+            } else {
+                "not allowed".into()
+            }
+        }
+        EventKind::ShellBlockWritten(written) => {
+            let how = match (&written.error, written.changed) {
+                (Some(error), _) => error.as_str(),
+                (None, true) => "added",
+                (None, false) => "there already",
+            };
+            format!("{}: {} ({how})", written.task_id, written.file)
+        }
         EventKind::ResumeChosen { task_id, action, .. } => {
             format!("{task_id}: {}", action.name())
         }

@@ -9,6 +9,7 @@ mod progress;
 mod prune;
 mod recover;
 mod sessions;
+mod shell;
 mod status;
 mod text;
 
@@ -23,5 +24,9 @@ pub use progress::{Progress, goodbye, log_header, log_text};
 pub use prune::pruning_text;
 pub use recover::{prospect_json, prospect_text, recovered_text};
 pub use sessions::{session_table, sessions_json};
+pub use shell::{
+    added_json, added_text, removed_json, removed_text, shell_files_json, shell_files_text,
+    shell_lines, shell_question,
+};
 pub use status::status_text;
-pub use text::{plural, visible};
+pub use text::{note_text, plural, visible};

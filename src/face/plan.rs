@@ -162,6 +162,9 @@ fn commands(text: &mut String, task: &PlanTask) {
     if let Some(setup) = &task.env_setup {
         said(text, INDENT, "before what builds on it", setup);
     }
+    for (shell, lines) in &task.shell_integration {
+        said(text, INDENT, &format!("for {} if you allow it", visible(shell)), lines);
+    }
 }
 
 fn said(text: &mut String, indent: &str, what: &str, lines: &str) {
@@ -209,6 +212,7 @@ pub fn plan_json(plan: &Plan) -> Value {
             "packages": task.packages,
             "commands": task.commands.iter().map(command_json).collect::<Vec<_>>(),
             "manual": task.manual,
+            "shell_integration": task.shell_integration,
             "depends_on": needs,
         })
     });

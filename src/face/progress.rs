@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{plural, visible};
+use super::{note_text, plural, visible};
 use crate::{
     engine::{Ended, Told},
     model::{
@@ -40,9 +40,7 @@ impl Progress {
             }
             Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes, &mut text),
             Told::Plan(plan) => text.push_str(&super::plan_text(plan, true)),
-            Told::Note(note) => {
-                let _ = writeln!(text, "note: {}", visible(note));
-            }
+            Told::Note(note) => text.push_str(&note_text(note)),
         }
         text
     }
@@ -122,6 +120,10 @@ impl Progress {
             EventKind::TaskSkipped { task_id, reason, .. } => {
                 self.name(task_id, text);
                 writeln!(text, "  skipped: {}", visible(reason))
+            }
+            EventKind::ShellBlockWritten(written) if written.error.is_none() => {
+                let what = if written.changed { "added to" } else { "is in" };
+                writeln!(text, "  {what} {}", visible(&written.file))
             }
             EventKind::TaskReset { reason, .. } => writeln!(text, "  {}", visible(reason)),
             _ => Ok(()),

@@ -7,6 +7,17 @@ pub fn plural(count: usize, noun: &str) -> String {
     crate::engine::count(count as u64, noun)
 }
 
+/// Something to know, line by line.
+pub fn note_text(note: &str) -> String {
+    let mut text = String::new();
+    for (number, line) in note.lines().enumerate() {
+        text.push_str(if number == 0 { "note: " } else { "  " });
+        text.push_str(&visible(line));
+        text.push('\n');
+    }
+    text
+}
+
 /// Text from a record or a command, made safe to show: control characters, escape sequences and
 /// characters that reorder a line are written out instead of obeyed.
 pub fn visible(text: &str) -> Cow<'_, str> {

@@ -47,7 +47,7 @@ pub use requirements::{Requirements, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
 pub use rights::{tasks_that_want_root, wants_root};
 pub use selection::{Ground, Selection, select, to_look_for};
 pub use shell_block::{
-    BlockChange, BlockFlaw, ShellBlock, shell_blocks, with_block, without_block,
+    BlockChange, BlockFlaw, ShellBlock, shell_blocks, with_block, without_block, without_blocks,
 };
 pub use shell_file::{Shell, ShellSurroundings};
 pub use takeover::{back_to_plan, missing_from, told_anew};

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::with_block;
 use crate::model::{Plan, PlanCommand, PlanTask, environment_name, is_reserved};
 
 /// The longest text the system takes as one argument, with some room.
@@ -114,6 +115,11 @@ impl Found {
         }
         for (number, command) in task.commands.iter().enumerate() {
             self.planned(&format!("{place}.commands[{number}]"), command);
+        }
+        for (shell, lines) in &task.shell_integration {
+            if let Err(flaw) = with_block(None, &task.id, lines) {
+                self.add(&format!("{place}.shell_integration.{shell}"), flaw.to_string());
+            }
         }
         if let Some(verification) = &task.verification {
             let place = format!("{place}.verification");

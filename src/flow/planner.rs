@@ -12,8 +12,8 @@ use super::{
     selection::{Chosen, Ground, Selection, select},
 };
 use crate::model::{
-    Detection, Plan, PlanFormat, PlanPackages, PlanTask, Task, TaskId, TaskOption, UserDatum,
-    environment_name,
+    Detection, Plan, PlanFormat, PlanPackages, PlanTask, ShellConfig, Task, TaskId, TaskOption,
+    UserDatum, environment_name,
 };
 
 /// What planning came to.
@@ -128,11 +128,8 @@ fn planned<'a>(
 ) -> PlanTask {
     let task = chosen.offered.task;
     let recipe = chosen.recipe.clone();
-    let recipe = recipe.unwrap_or(Recipe {
-        source: RecipeSource::Nothing,
-        commands: Vec::new(),
-        manual: Vec::new(),
-    });
+    let recipe = recipe.unwrap_or_else(Recipe::nothing);
+    let (shell_integration, notes) = (shell_lines(task, &recipe), notes(task, &recipe));
     let values = option_values(task, wanted, ground.offer, covered);
     let mut commands = recipe.commands;
     for command in &mut commands {
@@ -169,17 +166,13 @@ fn planned<'a>(
         },
         commands,
         verification: task.verification.clone(),
-        shell_integration: task
-            .shell_integration
-            .texts()
-            .map(|(shell, text)| (shell.to_owned(), text.to_owned()))
-            .collect(),
+        shell_integration,
         manual: recipe.manual,
         secrets: secrets(task, wanted, ground.offer).map(|option| option.id.clone()).collect(),
         configures: task.tags.iter().any(|tag| tag == "configuration"),
         upkeep: task.tags.iter().any(|tag| tag == "package-index"),
         found: ground.facts.found(&task.id).cloned(),
-        notes: notes(task),
+        notes,
         ..PlanTask::new(task.id.clone())
     }
 }
@@ -213,10 +206,48 @@ fn secrets<'t>(
     task.options.iter().filter(|option| wanted.is_secret(&option.id, offer))
 }
 
+/// What stands in the task for the configuration of shells: in itself, in the steps that are taken,
+/// and in what comes after them. What is said twice counts once.
+fn shell_lines(task: &Task, recipe: &Recipe) -> BTreeMap<String, String> {
+    let mut texts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut add = |shell: &str, text| texts.entry(shell.to_owned()).or_default().push(text);
+    for (shell, text) in task.shell_integration.texts() {
+        add(shell, text);
+    }
+    for config in shell_configs(task, recipe) {
+        if let Some(text) = config.text.as_deref() {
+            // Lines for no shell in particular are those of POSIX, which fish does not speak: one it
+            // cannot parse would keep it from reading all of its configuration.
+            add("zsh", text);
+            add("bash", text);
+        }
+        for (shell, text) in config.by_shell.texts() {
+            add(shell, text);
+        }
+    }
+    let joined = texts.into_iter().map(|(shell, texts)| {
+        let mut once: Vec<&str> = Vec::new();
+        for text in texts.into_iter().map(str::trim_end) {
+            if !text.is_empty() && !once.contains(&text) {
+                once.push(text);
+            }
+        }
+        (shell, once.join("\n"))
+    });
+    joined.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+fn shell_configs<'t>(task: &'t Task, recipe: &'t Recipe) -> impl Iterator<Item = &'t ShellConfig> {
+    let after = task.post_install.iter().filter_map(|entry| entry.shell_config.as_ref());
+    recipe.shell_configs.iter().chain(after)
+}
+
 /// What there is to know once it is done.
-fn notes(task: &Task) -> Option<String> {
+fn notes(task: &Task, recipe: &Recipe) -> Option<String> {
     let after = task.post_install.iter().flat_map(|p| [&p.message, &p.notes, &p.note]).flatten();
-    let all: Vec<&str> = task.notes.iter().chain(after).map(|note| note.trim()).collect();
+    let of_shells = shell_configs(task, recipe).filter_map(|config| config.note.as_ref());
+    let all = task.notes.iter().chain(after).chain(of_shells);
+    let all: Vec<&str> = all.map(|note| note.trim()).filter(|note| !note.is_empty()).collect();
     some(&all.join("\n"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::{PackageManager, PlanCommand, Platform, Step, Task, TaskId};
+use crate::model::{PackageManager, PlanCommand, Platform, ShellConfig, Step, Task, TaskId};
 
 /// What variants are chosen by, apart from the machine.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,19 @@ pub struct Recipe {
     pub commands: Vec<PlanCommand>,
     /// What a person does by hand.
     pub manual: Vec<String>,
+    /// What its steps have for the configuration of shells.
+    pub shell_configs: Vec<ShellConfig>,
+}
+
+impl Recipe {
+    pub fn nothing() -> Self {
+        Self {
+            source: RecipeSource::Nothing,
+            commands: Vec::new(),
+            manual: Vec::new(),
+            shell_configs: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +110,7 @@ pub fn recipe(
         let managers = task.packages.keys().map(|manager| manager.name().to_owned());
         return Err(NoRecipe::NoManager(managers.collect()));
     }
-    Ok(Recipe { source: RecipeSource::Nothing, commands: Vec::new(), manual: Vec::new() })
+    Ok(Recipe::nothing())
 }
 
 /// The variant that fits: by a chosen option, a `one_of` dependency that is there, the platform's
@@ -132,13 +145,14 @@ fn of_packages(manager: PackageManager, packages: &[String]) -> Recipe {
     Recipe {
         source: RecipeSource::Packages(manager),
         commands: manager.installation(packages),
-        manual: Vec::new(),
+        ..Recipe::nothing()
     }
 }
 
 fn of_steps(source: RecipeSource, steps: &[Step]) -> Recipe {
-    let mut recipe = Recipe { source, commands: Vec::new(), manual: Vec::new() };
+    let mut recipe = Recipe { source, ..Recipe::nothing() };
     for step in steps {
+        recipe.shell_configs.extend(step.shell_config.clone());
         if let Some(instruction) = &step.manual {
             let words = [Some(instruction), step.description.as_ref(), step.command.as_ref()];
             let words = words.into_iter().flatten().find(|text| !text.is_empty());

@@ -167,6 +167,23 @@ pub fn without_block(content: &[u8], task: &TaskId) -> Result<BlockChange, Block
     })
 }
 
+/// Takes the blocks of several tasks out of a file.
+pub fn without_blocks(content: &[u8], tasks: &[TaskId]) -> Result<BlockChange, BlockFlaw> {
+    let mut change = BlockChange::Nothing;
+    for task in tasks {
+        let now = match &change {
+            BlockChange::Nothing => content,
+            BlockChange::Content(now) => now,
+            BlockChange::NoFile => break,
+        };
+        match without_block(now, task)? {
+            BlockChange::Nothing => {}
+            other => change = other,
+        }
+    }
+    Ok(change)
+}
+
 fn splice(content: &[u8], place: Range<usize>, with: &[u8]) -> Vec<u8> {
     [&content[..place.start], with, &content[place.end..]].concat()
 }

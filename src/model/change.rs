@@ -9,8 +9,8 @@ use super::{
     Checkpoint, Choice, CommandStatus, DeferredVerification, Document, Event, EventKind, Expansion,
     Extra, Lifecycle, Meta, Phase, PhaseArtifact, PhaseEntry, PhaseState, PhaseTiming, PlanRecord,
     ProfileChoice, Recovery, ResumeAction, ResumePoint, Revision, Seconds, SessionCreated,
-    SessionRevised, SessionStatus, TaskRecord, TaskStatus, Timestamp, UserOverride, VERSION,
-    Violation, WorkflowStructure, work,
+    SessionRevised, SessionStatus, ShellDecision, TaskRecord, TaskStatus, Timestamp, UserOverride,
+    VERSION, Violation, WorkflowStructure, work,
 };
 
 impl Document {
@@ -64,6 +64,7 @@ impl Document {
             deferred_verifications: Vec::new(),
             revision_history: Vec::new(),
             recoveries: Vec::new(),
+            shell_integration: None,
             resume_points: Vec::new(),
             extra: Extra::new(),
         };
@@ -214,6 +215,7 @@ impl Document {
                 task.completed_at = Some(at.clone());
                 task.failure_context = None;
                 task.result = Some(result.clone());
+                work::list_changed_files(task);
             }
             EventKind::TaskFailed { task_id, error, failure_context } => {
                 let task = self.task_mut(task_id);
@@ -248,6 +250,17 @@ impl Document {
             EventKind::ProbeFinished(probe) => {
                 let record = work::probed(probe, at);
                 work::put_command(self.task_mut(&probe.task_id), record);
+            }
+            EventKind::ShellIntegrationDecided { allowed, agent } => {
+                self.shell_integration = Some(ShellDecision {
+                    allowed: *allowed,
+                    decided_by: agent.clone(),
+                    decided_at: at.clone(),
+                    extra: Extra::new(),
+                });
+            }
+            EventKind::ShellBlockWritten(written) => {
+                work::put_shell_block(self.task_mut(&written.task_id), written, at);
             }
             EventKind::ResumeChosen { task_id, action, context } => {
                 let index = self.resume_point_of(task_id).map_or(0, |point| point.command_index);

@@ -67,6 +67,9 @@ pub struct Document {
     /// How often the record had to be made again from what was left of it, and what that cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recoveries: Vec<Recovery>,
+    /// Whether lines may be added to the configuration of shells, once somebody has decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shell_integration: Option<ShellDecision>,
     /// Every unsettled task that has been touched, in plan order, and the first unsettled one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resume_points: Vec<ResumePoint>,
@@ -222,6 +225,16 @@ pub struct Expansion {
     pub session_id: SessionId,
     pub expanded_at: Timestamp,
     pub tasks_added: Vec<TaskId>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What was decided about the configuration of shells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShellDecision {
+    pub allowed: bool,
+    pub decided_by: Agent,
+    pub decided_at: Timestamp,
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -166,6 +166,13 @@ pub enum EventKind {
     CommandFinished(Box<CommandFinished>),
     CommandSkipped(CommandSkipped),
     ProbeFinished(Box<ProbeFinished>),
+    /// Whether lines may be added to the configuration of shells.
+    ShellIntegrationDecided {
+        allowed: bool,
+        agent: Agent,
+    },
+    /// The lines of a task are in the configuration of a shell, or could not be put there.
+    ShellBlockWritten(Box<ShellBlockWritten>),
     /// What a person decided about an interrupted or failed command, before it is carried out.
     ResumeChosen {
         task_id: TaskId,
@@ -334,6 +341,19 @@ pub struct ProbeFinished {
     pub output_summary: Option<String>,
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShellBlockWritten {
+    pub task_id: TaskId,
+    pub shell: String,
+    pub file: String,
+    pub status: CommandVerdict,
+    /// Whether the file is another one now: the lines may have been there.
+    pub changed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
 impl CommandFinished {
     /// Whether nobody can know how the attempt ended.
     pub fn is_unknown(&self) -> bool {
@@ -376,6 +396,8 @@ impl EventKind {
             Self::CommandFinished(_) => "command_finished",
             Self::CommandSkipped(_) => "command_skipped",
             Self::ProbeFinished(_) => "probe_finished",
+            Self::ShellIntegrationDecided { .. } => "shell_integration_decided",
+            Self::ShellBlockWritten(_) => "shell_block_written",
             Self::ResumeChosen { .. } => "resume_chosen",
             Self::OverrideRecorded { .. } => "override_recorded",
             Self::VerificationDeferred { .. } => "verification_deferred",

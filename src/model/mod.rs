@@ -37,12 +37,12 @@ pub use catalog::{
 pub use difference::{Difference, differences};
 pub use document::{
     Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, Recovery,
-    SessionStatus, VERSION,
+    SessionStatus, ShellDecision, VERSION,
 };
 pub use error_class::ErrorClass;
 pub use event::{
     CommandFinished, CommandSkipped, CommandStarted, CommandVerdict, Event, EventKind,
-    ExpandedFrom, PlannedTask, ProbeFinished, SessionCreated, SessionRevised,
+    ExpandedFrom, PlannedTask, ProbeFinished, SessionCreated, SessionRevised, ShellBlockWritten,
 };
 pub use gate::{
     Checkpoint, DeferReason, DeferredVerification, GateLevel, GateRecord, GateStatus, Impact,
@@ -67,8 +67,8 @@ pub use rules::Illegal;
 pub use schema::{event_schema, plan_schema, session_schema};
 pub use session::Session;
 pub use task::{
-    AttemptOutcome, CommandRecord, CommandStatus, FailureContext, InFlight, ProbeKind, TaskRecord,
-    TaskStatus,
+    AttemptOutcome, CommandRecord, CommandStatus, FailureContext, InFlight, ProbeKind,
+    ShellBlockRecord, TaskRecord, TaskStatus,
 };
 pub use timestamp::Timestamp;
 pub use undo::Undo;

@@ -96,7 +96,8 @@ impl Document {
             | EventKind::GatesEvaluated { .. }
             | EventKind::ViolationRecorded { .. }
             | EventKind::StackSelected { .. }
-            | EventKind::AnswerGiven { .. } => Ok(()),
+            | EventKind::AnswerGiven { .. }
+            | EventKind::ShellIntegrationDecided { .. } => Ok(()),
             EventKind::UserDataGiven { value, .. } => check_depth([value]),
             EventKind::SessionFailed { .. } => self.nothing_in_flight(),
             EventKind::SessionCompleted { .. } => self.check_completed(),
@@ -133,6 +134,7 @@ impl Document {
             EventKind::CommandFinished(finished) => self.check_finished(finished),
             EventKind::CommandSkipped(skipped) => self.check_command_skipped(skipped),
             EventKind::ProbeFinished(probe) => self.task(&probe.task_id).map(drop),
+            EventKind::ShellBlockWritten(written) => self.task(&written.task_id).map(drop),
             EventKind::ResumeChosen { task_id, .. } => self
                 .resume_point_of(task_id)
                 .map(drop)
@@ -168,6 +170,7 @@ impl Document {
             | EventKind::GatesEvaluated { .. }
             | EventKind::SessionRecovered { .. }
             | EventKind::ErrorRecorded { .. }
+            | EventKind::ShellBlockWritten(_)
             | EventKind::TaskReviewed { .. } => {
                 matches!(status, InProgress | Paused | Failed | Completed)
             }

@@ -33,6 +33,9 @@ pub struct TaskRecord {
     /// Attempts that started and whose end is not recorded yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<InFlight>,
+    /// Its lines in the configuration of shells, a file each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shell_blocks: Vec<ShellBlockRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +60,7 @@ impl TaskRecord {
             planned_commands,
             commands: None,
             in_flight: Vec::new(),
+            shell_blocks: Vec::new(),
             result: None,
             failure_context: None,
             needs_review: false,
@@ -201,6 +205,21 @@ pub struct InFlight {
     pub started_at: Timestamp,
     pub cookie: String,
     pub boot_id: String,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The lines of a task in one file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShellBlockRecord {
+    pub shell: String,
+    pub file: String,
+    pub status: CommandStatus,
+    /// Whether this session changed the file.
+    pub changed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    pub written_at: Timestamp,
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -68,6 +68,7 @@ fn touched_by<'a>(document: &'a Document, kind: &'a EventKind) -> Option<Vec<&'a
         EventKind::CommandStarted(started) => Some(started.task_ids.iter().collect()),
         EventKind::CommandSkipped(skipped) => Some(vec![&skipped.task_id]),
         EventKind::ProbeFinished(probe) => Some(vec![&probe.task_id]),
+        EventKind::ShellBlockWritten(written) => Some(vec![&written.task_id]),
         EventKind::CommandFinished(finished) => {
             // It names one task, and touches all that the same execution served. If that began
             // among the same events, they are known from there.

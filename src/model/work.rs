@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{
     AttemptOutcome, CommandFinished, CommandRecord, CommandSkipped, CommandStarted, CommandStatus,
-    CommandVerdict, Document, Extra, InFlight, PlannedTask, ProbeFinished, ResumeAction, TaskId,
-    TaskRecord, TaskStatus, Timestamp,
+    CommandVerdict, Document, Extra, InFlight, PlannedTask, ProbeFinished, ResumeAction,
+    ShellBlockRecord, ShellBlockWritten, TaskId, TaskRecord, TaskStatus, Timestamp,
 };
 
 impl Document {
@@ -243,5 +245,37 @@ pub(super) fn put_command(task: &mut TaskRecord, record: CommandRecord) {
     match commands.binary_search_by_key(&record.place(), CommandRecord::place) {
         Ok(at) => commands[at] = record,
         Err(at) => commands.insert(at, record),
+    }
+}
+
+/// Puts what was written in place of what was known of the same file.
+pub(super) fn put_shell_block(task: &mut TaskRecord, written: &ShellBlockWritten, at: &Timestamp) {
+    let known = task.shell_blocks.iter_mut().find(|block| block.file == written.file);
+    let record = ShellBlockRecord {
+        shell: written.shell.clone(),
+        file: written.file.clone(),
+        status: match written.status {
+            CommandVerdict::Success => CommandStatus::Success,
+            CommandVerdict::Failure => CommandStatus::Failed,
+        },
+        // What was changed before has been changed, whatever a second look finds.
+        changed: written.changed || known.as_ref().is_some_and(|block| block.changed),
+        error: written.error.clone(),
+        written_at: at.clone(),
+        extra: Extra::new(),
+    };
+    match known {
+        Some(block) => *block = record,
+        None => task.shell_blocks.push(record),
+    }
+    list_changed_files(task);
+}
+
+/// Says in the result of a task which files it changed, once it has one.
+pub(super) fn list_changed_files(task: &mut TaskRecord) {
+    let changed = task.shell_blocks.iter().filter(|block| block.changed);
+    let files: Vec<_> = changed.map(|block| Value::String(block.file.clone())).collect();
+    if let Some(result) = task.result.as_mut().filter(|_| !files.is_empty()) {
+        result.insert("files_changed".into(), Value::Array(files));
     }
 }

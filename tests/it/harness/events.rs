@@ -5,7 +5,7 @@ use agentic_provision::model::{
     CommandStarted, CommandVerdict, DeferReason, Digest, EventKind, ExecutionMode, Extra,
     FailureContext, GateLevel, GateRecord, GateStatus, Impact, Machine, Outcome, PauseReason,
     Phase, PlannedTask, ProbeFinished, ProbeKind, ProfileChoice, ResumeAction, Session,
-    SessionCreated, SessionRevised, Severity, TaskId, TaskStatus, VERSION,
+    SessionCreated, SessionRevised, Severity, ShellBlockWritten, TaskId, TaskStatus, VERSION,
 };
 use serde_json::{Value, json};
 
@@ -364,7 +364,7 @@ impl Generator {
 
     /// What is said about a session rather than done in it.
     fn remark(&mut self, session: &Session, name: &str, phase: Phase, index: usize) -> EventKind {
-        match self.draw(7) {
+        match self.draw(9) {
             0 => EventKind::ViolationRecorded {
                 phase,
                 requirement: "summary shown".into(),
@@ -386,6 +386,15 @@ impl Generator {
                 command: "curl localhost".into(),
             },
             5 => EventKind::TaskReviewed { task_id: task(name) },
+            6 => EventKind::ShellIntegrationDecided { allowed: index == 0, agent: Agent::user() },
+            7 => EventKind::ShellBlockWritten(Box::new(ShellBlockWritten {
+                task_id: task(name),
+                shell: "bash".into(),
+                file: format!("/home/ada/.file{index}"),
+                status: CommandVerdict::Success,
+                changed: index == 1,
+                error: None,
+            })),
             _ => EventKind::SessionAbandoned {},
         }
     }

@@ -1,0 +1,162 @@
+//! `provision shell`, and the question whether tasks may add lines to the configuration of shells.
+
+use super::{
+    args::ShellCommand,
+    ask,
+    failure::{Failure, Kind},
+    output,
+    settings::Settings,
+};
+use crate::{
+    engine::{self, AddedBlock, BlockError, ShellChoice, ShellFile, WantedBlock, Wishes},
+    face,
+    model::{TaskId, nearest},
+};
+
+pub(super) fn run(settings: &Settings, command: Option<ShellCommand>) -> Result<(), Failure> {
+    match command.unwrap_or(ShellCommand::List) {
+        ShellCommand::List => list(settings),
+        ShellCommand::Add { session, all } => add(settings, &session, all),
+        ShellCommand::Remove { tasks } => remove(settings, &tasks),
+    }
+}
+
+/// What was said beforehand, or else what a person says now, if there is anything to ask about and
+/// someone to ask.
+pub(super) fn decide(
+    settings: &Settings,
+    wishes: &Wishes,
+    asked: impl FnOnce() -> Vec<WantedBlock>,
+) -> Option<ShellChoice> {
+    if wishes.shell_integration.is_some() || settings.json || !ask::can_ask(settings) {
+        return wishes.shell_integration;
+    }
+    let blocks = asked();
+    if blocks.is_empty() {
+        return None;
+    }
+    output::talk(&face::shell_question(&blocks));
+    loop {
+        // Whoever only presses Enter has not decided: the lines are shown when all is done.
+        let answer = ask::line("May they? yes, no, or show the lines [y/n/s] ")?.to_lowercase();
+        let allowed = match answer.as_str() {
+            "y" | "yes" => true,
+            "n" | "no" => false,
+            "s" | "show" => {
+                output::talk(&face::shell_lines(&blocks));
+                continue;
+            }
+            _ => continue,
+        };
+        return Some(ShellChoice { allowed, asked: true });
+    }
+}
+
+fn list(settings: &Settings) -> Result<(), Failure> {
+    let files = engine::shell_files(&settings.environment());
+    if settings.json {
+        output::json_document(&face::shell_files_json(&files))?;
+    } else {
+        output::data(&face::shell_files_text(&files))?;
+        if files.iter().all(|file| file.tasks.as_ref().is_ok_and(Vec::is_empty)) {
+            output::note(settings, "nothing of ours is in the configuration of your shells");
+        }
+    }
+    complain(files.iter().filter_map(|file| file.tasks.as_ref().err()), "read")
+}
+
+fn add(settings: &Settings, session: &str, all: bool) -> Result<(), Failure> {
+    let around = settings.surroundings()?;
+    let id = around.store.resolve(session)?;
+    let added = engine::add_shell_blocks(&around, &id, all)?;
+    if settings.json {
+        output::json_document(&face::added_json(&id, &added))?;
+    } else {
+        output::data(&face::added_text(&added))?;
+        if added.is_empty() {
+            output::note(
+                settings,
+                &format!(
+                    "nothing that session {id} has installed has lines for a shell of yours; \
+                     --all takes in what was there before"
+                ),
+            );
+        }
+    }
+    let failed: Vec<_> = added.iter().filter(|added| added.changed.is_err()).collect();
+    for AddedBlock { block, .. } in &failed {
+        output::note(
+            settings,
+            &format!(
+                "the lines of {} for {}:\n{}",
+                block.task_id,
+                block.file.display(),
+                block.lines.trim_end()
+            ),
+        );
+    }
+    let errors = failed.iter().filter_map(|added| added.changed.as_ref().err());
+    complain(errors, "changed").map_err(|mut failure| {
+        let again = format!("mend it, then: provision shell add {id}; or add the lines yourself");
+        failure.hints = vec![again];
+        failure.session = Some(id);
+        failure
+    })
+}
+
+fn remove(settings: &Settings, tasks: &[TaskId]) -> Result<(), Failure> {
+    let files = engine::shell_files(&settings.environment());
+    complain(files.iter().filter_map(|file| file.tasks.as_ref().err()), "read")?;
+    let mut known: Vec<TaskId> =
+        files.iter().flat_map(|file| file.tasks.iter().flatten()).cloned().collect();
+    known.sort();
+    known.dedup();
+    if let Some(unknown) = tasks.iter().find(|task| !known.contains(task)) {
+        return Err(no_block(unknown, &known));
+    }
+    let meant = if tasks.is_empty() { &known } else { tasks };
+    let mut removed: Vec<(&ShellFile, Vec<TaskId>)> = Vec::new();
+    let mut errors = Vec::new();
+    for file in &files {
+        match engine::remove_shell_blocks(&file.file, meant) {
+            Ok(gone) => removed.push((file, gone)),
+            Err(error) => errors.push(error),
+        }
+    }
+    if settings.json {
+        output::json_document(&face::removed_json(&removed))?;
+    } else {
+        output::data(&face::removed_text(&removed))?;
+        if removed.iter().all(|(_, gone)| gone.is_empty()) && errors.is_empty() {
+            output::note(settings, "nothing of ours is in the configuration of your shells");
+        }
+    }
+    complain(errors.iter(), "changed")
+}
+
+fn no_block(unknown: &TaskId, known: &[TaskId]) -> Failure {
+    let message = format!("no shell's configuration has lines of `{unknown}`");
+    let mut failure = Failure::new(Kind::Usage, message);
+    let names: Vec<&str> = known.iter().map(TaskId::as_str).collect();
+    if let Some(near) = nearest(unknown.as_str(), names.iter().copied()) {
+        failure.hints.push(format!("did you mean `{near}`?"));
+    } else if !names.is_empty() {
+        failure.hints.push(format!("there are: {}", names.join(", ")));
+    }
+    failure.hints.push("`provision shell` lists them".into());
+    failure
+}
+
+/// One failure for all files that something is wrong with.
+fn complain<'e>(errors: impl Iterator<Item = &'e BlockError>, what: &str) -> Result<(), Failure> {
+    let mut causes: Vec<String> = errors.map(BlockError::text).collect();
+    causes.dedup();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let message = format!("a shell's configuration could not be {what}");
+    let mut failure = Failure::new(Kind::ShellFile, message);
+    failure.causes = causes;
+    failure.hints.push("see what is wrong with the file, then try again".into());
+    Err(failure)
+}

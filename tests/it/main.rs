@@ -50,6 +50,8 @@ mod replay;
 mod schemas;
 mod secrets;
 mod sessions;
+mod shell_blocks;
+mod shell_edits;
 mod signals;
 mod start;
 mod sudo;

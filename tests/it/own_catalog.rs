@@ -157,6 +157,54 @@ fn bash_understands_every_command() {
     assert!(checked > 200, "{checked}");
 }
 
+/// In a home where nothing is installed: what is gone must not make each new shell complain.
+#[test]
+fn lines_for_shells_are_understood_say_nothing_and_add_to_path_only_once() {
+    let home = tempfile::tempdir().unwrap();
+    for place in [".local/bin", "go/bin", ".cargo/bin", ".local/share/fnm"] {
+        fs::create_dir_all(home.path().join(place)).unwrap();
+    }
+    let shells: [(&str, &[&str], &str); 3] = [
+        ("bash", &["--norc", "-ic"], "echo $PATH"),
+        ("zsh", &["-f", "-ic"], "echo $PATH"),
+        ("fish", &["-N", "-ic"], "echo $PATH"),
+    ];
+    for (shell, arguments, show) in shells {
+        let mut checked = 0;
+        for task in tasks() {
+            let text = task.shell_integration.texts().find(|(name, _)| *name == shell);
+            let Some((_, lines)) = text else { continue };
+            let twice = format!("{lines}\n{show}\n{lines}\n{show}\n");
+            let output = Command::new(shell)
+                .args(arguments)
+                .arg(twice)
+                .env_clear()
+                .env("HOME", home.path())
+                .env("PATH", "/usr/bin:/bin")
+                .env("TERM", "dumb")
+                .output();
+            let Ok(output) = output else {
+                assert_ne!(shell, "bash");
+                println!("skipped: there is no {shell} here");
+                break;
+            };
+            let said = String::from_utf8_lossy(&output.stderr);
+            // Without a terminal, bash cannot control jobs.
+            let told = said.lines().filter(|line| {
+                !line.contains("job control") && !line.contains("terminal process group")
+            });
+            assert_eq!(told.collect::<Vec<_>>(), Vec::<&str>::new(), "{}: {shell}", task.id);
+            assert!(output.status.success(), "{}: {shell}", task.id);
+            let paths = String::from_utf8_lossy(&output.stdout).into_owned();
+            let paths: Vec<_> = paths.lines().collect();
+            assert_eq!(paths.len(), 2, "{}: {shell}: {paths:?}", task.id);
+            assert_eq!(paths[0], paths[1], "{}: {shell}", task.id);
+            checked += 1;
+        }
+        assert!(checked == 0 || checked > 10, "{shell}: {checked}");
+    }
+}
+
 /// What became of looking for a package.
 #[derive(Debug, PartialEq, Eq)]
 enum LookUp {

@@ -126,6 +126,7 @@ fn a_plan_leaves_nothing_behind_and_runs_nothing() {
         }
       ],
       "manual": [],
+      "shell_integration": {},
       "depends_on": [
         "base"
       ]

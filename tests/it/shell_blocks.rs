@@ -1,0 +1,561 @@
+//! Lines that tasks add to the configuration of a person's shells: only where that was allowed, the
+//! same however often, out again without a trace, and in nobody's way.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Home, Output};
+
+const ALLOW: [&str; 2] = ["--shell-integration", "yes"];
+
+/// A tool in a directory of its own, which nobody finds unless a shell is told. Counts its runs.
+fn tool(name: &str) -> Value {
+    let place = format!("$HOME/{name}-bin");
+    let posix = format!(
+        "case \":$PATH:\" in *\":{place}:\"*) ;; *) export PATH=\"{place}:$PATH\" ;; esac\n"
+    );
+    let install = format!(
+        "echo once >> \"$HOME/{name}.runs\"; mkdir -p \"{place}\"; \
+         printf '#!/bin/sh\\necho it works\\n' > \"{place}/{name}\"; chmod +x \"{place}/{name}\""
+    );
+    json!({
+        "id": name,
+        "commands": [{"command": install}],
+        "shell_integration": {
+            "bash": posix, "zsh": posix, "fish": format!("fish_add_path -g \"{place}\"")
+        },
+        "verification": {"command": format!("test -x \"{place}/{name}\"")},
+    })
+}
+
+/// A home of someone who uses bash, with this in the file for it.
+fn home_with(rc: &[u8]) -> (Home, PathBuf) {
+    let home = Home::new();
+    let file = home.path().join(".bashrc");
+    fs::write(&file, rc).unwrap();
+    (home, file)
+}
+
+fn read(file: &Path) -> String {
+    String::from_utf8(fs::read(file).unwrap()).unwrap()
+}
+
+fn events(home: &Home, kind: &str) -> Vec<Value> {
+    let mut events = home.events(&home.latest());
+    events.retain(|event| event["event"] == kind);
+    events
+}
+
+/// Which session it was: of two that began in one second, none is the latest.
+fn session_of(output: &Output) -> String {
+    let line = output.stderr.lines().find_map(|line| line.strip_prefix("session "));
+    line.unwrap().to_owned()
+}
+
+fn succeeded(output: &Output) {
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+}
+
+#[test]
+fn lines_are_added_once_and_recorded() {
+    let (home, rc) = home_with(b"alias ll='ls -l'\n");
+    succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
+    let after = read(&rc);
+    assert!(after.starts_with("alias ll='ls -l'\n# >>> provision: mytool >>>\ncase "), "{after}");
+    assert!(after.ends_with("\n# <<< provision: mytool <<<\n"), "{after}");
+    let document = home.latest_document();
+    assert_eq!(document["shell_integration"]["allowed"], true);
+    let task = &document["tasks"]["mytool"];
+    assert_eq!(task["result"]["files_changed"], json!([rc.to_str().unwrap()]));
+    assert_eq!(task["shell_blocks"][0]["status"], "success");
+    let written = events(&home, "shell_block_written");
+    assert_eq!(written.len(), 1);
+    assert_eq!((&written[0]["shell"], &written[0]["changed"]), (&json!("bash"), &json!(true)));
+
+    let before = fs::metadata(&rc).unwrap().ino();
+    let second = home.apply(&json!([tool("mytool")]), &ALLOW);
+    succeeded(&second);
+    assert_eq!(read(&rc), after);
+    assert_eq!(fs::metadata(&rc).unwrap().ino(), before, "it was not even touched");
+    let document = home.document("completed", &session_of(&second));
+    let task = &document["tasks"]["mytool"];
+    assert_eq!(task["shell_blocks"][0]["changed"], false);
+    assert_eq!(task["result"]["files_changed"], Value::Null);
+    assert!(!home.path().join("..bashrc.provision").exists());
+}
+
+#[test]
+fn whatever_was_in_the_file_is_there_again_when_the_lines_are_removed() {
+    let cases: [Option<&[u8]>; 7] = [
+        None,
+        Some(b""),
+        Some(b"alias a=b"),
+        Some(b"alias a=b\n\n\n"),
+        Some(b"alias a=b\r\nalias c=d\r\n"),
+        Some(b"alias a=b\r\nalias c=d"),
+        Some(b"# \xff\xfe caf\xe9\n\0binary\n"),
+    ];
+    for content in cases {
+        let home = Home::new();
+        let rc = home.path().join(".bashrc");
+        if let Some(content) = content {
+            fs::write(&rc, content).unwrap();
+        }
+        let plan = home.plan(&json!([tool("one"), tool("two")]));
+        let mut command = home.command(&["apply", plan.to_str().unwrap(), "--yes"]);
+        succeeded(&Output::of(command.args(ALLOW).env("SHELL", "/bin/bash")));
+        let with = fs::read(&rc).unwrap();
+        assert!(with.starts_with(content.unwrap_or_default()), "{content:?}");
+        if content.is_some_and(|content| content.contains(&b'\r')) {
+            assert!(!String::from_utf8_lossy(&with).replace("\r\n", "").contains('\n'));
+        }
+        succeeded(&home.run(&["shell", "remove", "one"]));
+        assert!(fs::read(&rc).unwrap().windows(5).any(|part| part == b": two"), "{content:?}");
+        succeeded(&home.run(&["shell", "remove"]));
+        assert_eq!(fs::read(&rc).ok().as_deref(), content);
+    }
+}
+
+#[test]
+fn a_link_stays_a_link_and_what_it_leads_to_is_changed() {
+    let home = Home::new();
+    let rc = home.path().join(".bashrc");
+    let dotfiles = home.path().join("dotfiles");
+    fs::create_dir(&dotfiles).unwrap();
+    fs::write(dotfiles.join("bash"), "mine\n").unwrap();
+    symlink("bash", dotfiles.join("link")).unwrap();
+    symlink("dotfiles/link", &rc).unwrap();
+    succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
+    assert_eq!(fs::read_link(&rc).unwrap(), Path::new("dotfiles/link"));
+    assert_eq!(fs::read_link(dotfiles.join("link")).unwrap(), Path::new("bash"));
+    assert!(read(&dotfiles.join("bash")).contains(">>> provision: mytool >>>"));
+    let left: Vec<_> = fs::read_dir(&dotfiles).unwrap().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    succeeded(&home.run(&["shell", "remove"]));
+    assert_eq!(read(&dotfiles.join("bash")), "mine\n");
+
+    // One that leads nowhere yet.
+    fs::remove_file(&rc).unwrap();
+    symlink("later/bash", &rc).unwrap();
+    succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
+    assert!(fs::symlink_metadata(&rc).unwrap().is_symlink());
+    assert!(read(&home.path().join("later/bash")).contains("mytool"));
+    succeeded(&home.run(&["shell", "remove"]));
+    assert!(!home.path().join("later/bash").exists());
+
+    // Two that lead to each other.
+    fs::remove_file(&rc).unwrap();
+    symlink(".other", &rc).unwrap();
+    symlink(".bashrc", home.path().join(".other")).unwrap();
+    let output = home.apply(&json!([tool("mytool")]), &ALLOW);
+    assert_eq!(output.code, Some(3));
+    assert!(output.stderr.contains("leads from link to link"), "{}", output.stderr);
+}
+
+#[test]
+fn owner_group_and_mode_are_kept() {
+    let (home, rc) = home_with(b"mine\n");
+    fs::set_permissions(&rc, fs::Permissions::from_mode(0o640)).unwrap();
+    let root = rustix::process::geteuid().is_root();
+    if root {
+        std::os::unix::fs::chown(&rc, Some(12_345), Some(54_321)).unwrap();
+    } else {
+        println!("skipped: only root can give files away");
+    }
+    let facts = || {
+        let there = fs::metadata(&rc).unwrap();
+        (there.uid(), there.gid(), there.mode() & 0o7777)
+    };
+    let before = facts();
+    succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
+    assert!(read(&rc).contains("mytool"));
+    assert_eq!(facts(), before);
+    succeeded(&home.run(&["shell", "remove"]));
+    assert_eq!(facts(), before);
+    if root {
+        // What root makes in a person's home is the person's.
+        let other = Home::new();
+        let theirs = other.path().join("theirs");
+        fs::create_dir(&theirs).unwrap();
+        std::os::unix::fs::chown(&theirs, Some(12_345), Some(54_321)).unwrap();
+        let plan = other.plan(&json!([tool("mytool")]));
+        let mut command = other.command(&["apply", plan.to_str().unwrap(), "--yes"]);
+        command.args(ALLOW).env("HOME", &theirs).env("SHELL", "/usr/bin/fish");
+        succeeded(&Output::of(&mut command));
+        for made in [".config", ".config/fish", ".config/fish/config.fish"] {
+            assert_eq!(fs::metadata(theirs.join(made)).unwrap().uid(), 12_345, "{made}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_a_clear_failure_and_resuming_goes_on_from_there() {
+    let (home, rc) = home_with(b"mine\n");
+    fs::set_permissions(&rc, fs::Permissions::from_mode(0o444)).unwrap();
+    let output = home.apply(&json!([tool("mytool"), tool("after")]), &ALLOW);
+    assert_eq!(output.code, Some(3), "{}", output.stderr);
+    let id = home.latest();
+    let file = rc.to_str().unwrap();
+    for said in [
+        "failed (permission_required)",
+        &format!("`{file}` is read-only"),
+        &format!("provision resume {id}"),
+        "--shell-integration no",
+        "mytool-bin:$PATH",
+    ] {
+        assert!(output.stderr.contains(said), "{said}: {}", output.stderr);
+    }
+    assert_eq!(read(&rc), "mine\n");
+    assert_eq!(fs::metadata(&rc).unwrap().mode() & 0o777, 0o444);
+    let task = &home.latest_document()["tasks"]["mytool"];
+    assert_eq!(task["failure_context"]["error_type"], "permission_required");
+    assert_eq!(task["failure_context"]["file"], file);
+    assert_eq!(home.run(&["resume"]).code, Some(3), "it is still read-only");
+
+    fs::set_permissions(&rc, fs::Permissions::from_mode(0o644)).unwrap();
+    succeeded(&home.run(&["resume"]));
+    assert!(read(&rc).contains(": mytool >>>") && read(&rc).contains(": after >>>"));
+    assert_eq!(read(&home.path().join("mytool.runs")), "once\n", "its command ran once");
+}
+
+#[test]
+fn one_who_adds_the_lines_by_hand_resumes_without_them() {
+    let (home, rc) = home_with(b"mine\n");
+    fs::set_permissions(&rc, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(home.apply(&json!([tool("mytool")]), &ALLOW).code, Some(3));
+    succeeded(&home.run(&["resume", "--shell-integration", "no"]));
+    assert_eq!(read(&rc), "mine\n");
+    assert_eq!(home.latest_document()["shell_integration"]["allowed"], false);
+}
+
+#[test]
+fn what_is_no_file_of_a_shell_is_left_alone() {
+    let make_pipe = |path: &Path| {
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let make_large = |path: &Path| {
+        fs::File::create(path).unwrap().set_len(5 * 1024 * 1024).unwrap();
+    };
+    let make_directory = |path: &Path| fs::create_dir(path).unwrap();
+    let cases: [(&dyn Fn(&Path), &str); 3] = [
+        (&make_directory, "is a directory, not a file"),
+        (&make_pipe, "is a pipe"),
+        (&make_large, "has 5242880 bytes, more than"),
+    ];
+    for (make, said) in cases {
+        let home = Home::new();
+        let rc = home.path().join(".bashrc");
+        make(&rc);
+        let facts = || fs::metadata(&rc).map(|there| (there.ino(), there.len())).unwrap();
+        let before = facts();
+        let plan = home.plan(&json!([tool("mytool")]));
+        let mut command = home.command(&["apply", plan.to_str().unwrap(), "--yes"]);
+        let output = Output::of(command.args(ALLOW).env("SHELL", "/bin/bash"));
+        assert_eq!(output.code, Some(3), "{said}");
+        assert!(output.stderr.contains(said), "{}", output.stderr);
+        assert_eq!(facts(), before);
+    }
+}
+
+#[test]
+fn markers_that_someone_edited_stop_everything_with_their_line() {
+    let content = b"mine\n# >>> provision: other >>>\nexport A=1\nmore of mine\n";
+    let (home, rc) = home_with(content);
+    let output = home.apply(&json!([tool("mytool")]), &ALLOW);
+    assert_eq!(output.code, Some(3));
+    let said = "the block of other begins on line 2 and has no end";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
+    assert!(output.stderr.contains(rc.to_str().unwrap()) && output.stderr.contains("Mend the"));
+    for arguments in [&["shell"][..], &["shell", "remove"]] {
+        let output = home.run(arguments);
+        assert_eq!(output.code, Some(9));
+        assert!(output.stderr.contains(said), "{}", output.stderr);
+    }
+    assert_eq!(fs::read(&rc).unwrap(), content);
+}
+
+#[test]
+fn where_nobody_decided_nothing_is_written_and_a_note_says_what_to_run() {
+    let (home, rc) = home_with(b"mine\n");
+    let output = home.apply(&json!([tool("mytool")]), &[]);
+    succeeded(&output);
+    assert_eq!(read(&rc), "mine\n");
+    let id = home.latest();
+    assert!(output.stderr.contains(&format!("`provision shell add {id}`")), "{}", output.stderr);
+    assert!(output.stderr.contains("\n  case \":$PATH:\""), "{}", output.stderr);
+    assert!(events(&home, "shell_integration_decided").is_empty());
+
+    let added = home.run(&["shell", "add"]);
+    succeeded(&added);
+    assert_eq!(added.stdout, format!("added  {}  bash  mytool\n", rc.display()));
+    assert!(read(&rc).contains(">>> provision: mytool >>>"));
+    let result = &home.latest_document()["tasks"]["mytool"]["result"];
+    assert_eq!(result["files_changed"], json!([rc.to_str().unwrap()]));
+    let again = home.json(&["shell", "add", &id]);
+    assert_eq!(again["blocks"][0]["changed"], false);
+    succeeded(&home.run(&["history", &id, "--verify"]));
+}
+
+#[test]
+fn a_no_is_a_no() {
+    let (home, rc) = home_with(b"mine\n");
+    let output = home.apply(&json!([tool("mytool")]), &["--shell-integration", "no"]);
+    succeeded(&output);
+    assert_eq!(read(&rc), "mine\n");
+    assert!(!output.stderr.contains("shell add"), "{}", output.stderr);
+    assert_eq!(events(&home, "shell_integration_decided")[0]["allowed"], false);
+}
+
+#[test]
+fn blocks_are_listed_and_removed_by_name() {
+    let (home, rc) = home_with(b"");
+    succeeded(&home.apply(&json!([tool("ripgrep"), tool("fzf")]), &ALLOW));
+    let file = rc.to_str().unwrap();
+    let listed = home.json(&["shell"]);
+    let block = |task: &str| json!({"file": file, "shell": "bash", "task_id": task});
+    let expected = json!({"blocks": [block("ripgrep"), block("fzf")], "problems": []});
+    assert_eq!(listed, expected);
+    assert_eq!(home.json(&["shell", "list"]), expected);
+    let text = home.run(&["shell"]);
+    assert_eq!(text.stdout, format!("{file}  bash  ripgrep\n{file}  bash  fzf\n"));
+
+    let before = read(&rc);
+    let unknown = home.run(&["shell", "remove", "fzf", "ripgerp"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("did you mean `ripgrep`?"), "{}", unknown.stderr);
+    assert_eq!(read(&rc), before, "nothing is removed unless all of it can be");
+
+    let removed = home.json(&["shell", "remove", "ripgrep"]);
+    assert_eq!(removed, json!({"removed": [block("ripgrep")]}));
+    assert_eq!(home.json(&["shell"])["blocks"], json!([block("fzf")]));
+    let output = home.run(&["shell", "remove"]);
+    assert_eq!(output.stdout, format!("removed  {file}  bash  fzf\n"));
+    assert_eq!(read(&rc), "");
+    let nothing = home.run(&["shell", "remove"]);
+    succeeded(&nothing);
+    assert!(nothing.stdout.is_empty() && nothing.stderr.contains("nothing of ours"));
+}
+
+#[test]
+fn what_was_there_before_is_left_as_its_owner_has_it() {
+    let (home, rc) = home_with(b"mine\n");
+    let mut there = tool("mytool");
+    there["detection"] = json!({"check_command": "true"});
+    let output = home.apply(&json!([there]), &ALLOW);
+    succeeded(&output);
+    assert_eq!(read(&rc), "mine\n");
+    assert!(events(&home, "shell_block_written").is_empty());
+    assert_eq!(home.json(&["shell", "add"])["blocks"], json!([]));
+    assert_eq!(home.json(&["shell", "add", "--all"])["blocks"][0]["task_id"], "mytool");
+}
+
+#[test]
+fn lines_wait_for_what_a_person_does_by_hand() {
+    let (home, rc) = home_with(b"mine\n");
+    let mut by_hand = tool("mytool");
+    by_hand["manual"] = json!(["sign in"]);
+    by_hand["verification"] = json!({"command": "test -e ~/signed-in"});
+    succeeded(&home.apply(&json!([by_hand]), &ALLOW));
+    assert_eq!(read(&rc), "mine\n");
+    fs::write(home.path().join("signed-in"), "").unwrap();
+    succeeded(&home.apply(&json!([by_hand]), &ALLOW));
+    assert!(read(&rc).contains("mytool"));
+}
+
+#[test]
+fn the_login_shell_gets_its_file_and_others_are_used_if_they_have_theirs() {
+    let home = Home::new();
+    fs::write(home.path().join(".bashrc"), "mine\n").unwrap();
+    let plan = home.plan(&json!([tool("mytool")]));
+    let mut command = home.command(&["apply", plan.to_str().unwrap(), "--yes"]);
+    let z = home.path().join("z");
+    command.args(ALLOW).env("SHELL", "/usr/bin/zsh").env("ZDOTDIR", &z);
+    succeeded(&Output::of(&mut command));
+    assert!(read(&z.join(".zshrc")).contains("(new file): mytool"));
+    assert_eq!(fs::metadata(&z).unwrap().mode() & 0o700, 0o700);
+    assert!(read(&home.path().join(".bashrc")).contains("mytool"));
+    assert!(!home.path().join(".config").exists());
+
+    // Without any of them, nobody knows where to put it, and says so.
+    let home = Home::new();
+    let output = home.apply(&json!([tool("mytool")]), &ALLOW);
+    succeeded(&output);
+    assert!(output.stderr.contains("(SHELL is not set): mytool"), "{}", output.stderr);
+}
+
+#[test]
+fn runs_at_the_same_time_lose_none_of_each_others_lines() {
+    let (home, rc) = home_with(b"mine\n");
+    let names: Vec<String> = (0..8).map(|number| format!("tool-{number}")).collect();
+    let ids: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let output = home.apply(&json!([tool(name)]), &[]);
+            succeeded(&output);
+            session_of(&output)
+        })
+        .collect();
+    for _ in 0..5 {
+        let run = |id: &String| {
+            home.command(&["shell", "add", id]).stdout(Stdio::null()).spawn().unwrap()
+        };
+        let children: Vec<_> = ids.iter().map(run).collect();
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        let after = read(&rc);
+        for name in &names {
+            assert!(after.contains(&format!(": {name} >>>")), "{name}: {after}");
+        }
+        succeeded(&home.run(&["shell", "remove"]));
+        assert_eq!(read(&rc), "mine\n");
+    }
+}
+
+#[test]
+fn events_are_all_there_is_on_stdout_for_programs() {
+    let (home, rc) = home_with(b"mine\n");
+    fs::set_permissions(&rc, fs::Permissions::from_mode(0o444)).unwrap();
+    for more in [&[][..], &ALLOW] {
+        let plan = home.plan(&json!([tool("mytool")]));
+        let arguments = [&["--json", "apply", plan.to_str().unwrap(), "--yes"], more].concat();
+        for line in home.run(&arguments).stdout.lines() {
+            assert!(serde_json::from_str::<Value>(line).unwrap()["event"].is_string(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_person_is_asked_once_and_the_answer_is_kept() {
+    let (home, rc) = home_with(b"mine\n");
+    let mut failing = tool("second");
+    failing["commands"] = json!([{"command": "test -e ~/mended", "idempotent": true}]);
+    failing["verification"] = Value::Null;
+    let plan = home.plan(&json!([tool("first"), failing]));
+    let arguments = ["apply", plan.to_str().unwrap(), "--yes"];
+    let screen = home.on_terminal(&arguments, "s\nperhaps\ny\n");
+    assert_eq!(screen.code, Some(3), "{}", screen.stdout);
+    let asked = "These would add lines to the configuration of your shells";
+    assert_eq!(screen.stdout.matches(asked).count(), 1, "{}", screen.stdout);
+    assert!(screen.stdout.contains(&format!("{} (bash): first, second", rc.display())));
+    assert!(screen.stdout.contains("second, for "), "the lines are shown: {}", screen.stdout);
+    assert!(read(&rc).contains(": first >>>"));
+    assert_eq!(home.latest_document()["shell_integration"]["decided_by"], "user");
+
+    fs::write(home.path().join("mended"), "").unwrap();
+    let screen = home.on_terminal(&["resume"], "");
+    assert_eq!(screen.code, Some(0), "{}", screen.stdout);
+    assert!(!screen.stdout.contains(asked), "{}", screen.stdout);
+    assert!(read(&rc).contains(": second >>>"));
+}
+
+#[test]
+fn nobody_is_asked_who_said_so_or_who_was_told_beforehand() {
+    for (more, typed, written) in [
+        (&["--no-input"][..], "y\n", false),
+        (&["--shell-integration", "yes"], "n\n", true),
+        (&["--json"], "y\n", false),
+        // Enter decides nothing.
+        (&[], "\n", false),
+        (&[], "n\n", false),
+    ] {
+        let (home, rc) = home_with(b"mine\n");
+        let plan = home.plan(&json!([tool("mytool")]));
+        let arguments = [&["apply", plan.to_str().unwrap(), "--yes"], more].concat();
+        let screen = home.on_terminal(&arguments, typed);
+        assert_eq!(screen.code, Some(0), "{}", screen.stdout);
+        assert_eq!(screen.stdout.contains("May they?"), more.is_empty(), "{}", screen.stdout);
+        assert_eq!(read(&rc).contains("mytool"), written, "{more:?}");
+        let decided = events(&home, "shell_integration_decided").len();
+        assert_eq!(decided, usize::from(written || typed == "n\n"), "{more:?} {typed:?}");
+    }
+}
+
+const CATALOG: &str = r#"
+metadata: {category: test}
+tasks:
+  shelled:
+    name: Shelled
+    description: Says things about shells.
+    detection: {installed_indicator: ~/never}
+    install:
+      steps:
+        - command: "true"
+          shell_config: {bash: export STEP=1, zsh: export STEP=1, note: Steps have notes.}
+        - command: "true"
+          shell_config: export ANY=1
+        - {command: "true", shell_config: true}
+    shell_integration: {bash: export OWN=1, fish: set -gx OWN 1}
+    post_install:
+      - {message: Say this., notes: And this., note: Also this., shell_config: {bash: export AFTER=1}}
+      - {shell_config: {bash: export OWN=1}}
+    notes: Know this.
+"#;
+
+#[test]
+fn everything_that_a_task_has_for_shells_is_planned_and_all_it_tells_is_told() {
+    let (home, rc) = home_with(b"");
+    let tasks = home.path().join("tasks");
+    fs::create_dir(&tasks).unwrap();
+    fs::set_permissions(&tasks, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(tasks.join("shelled.yaml"), CATALOG).unwrap();
+    let plan = home.json(&["plan", "--add", "shelled"]);
+    let lines = &plan["tasks"][0]["shell_integration"];
+    assert_eq!(lines["bash"], "export OWN=1\nexport STEP=1\nexport ANY=1\nexport AFTER=1");
+    assert_eq!(lines["zsh"], "export STEP=1\nexport ANY=1");
+    assert_eq!(lines["fish"], "set -gx OWN 1", "what is not for it is not given to fish");
+    let shown = home.run(&["plan", "--add", "shelled", "--commands"]);
+    assert!(shown.stdout.contains("for bash if you allow it: export OWN=1\n"), "{}", shown.stdout);
+
+    // What is decided when the plan waits is known when it is resumed.
+    let start = home.run(&[&["start", "--add", "shelled"], &ALLOW[..]].concat());
+    assert_eq!(start.code, Some(4), "{}", start.stderr);
+    let digest = plan["digest"].as_str().unwrap();
+    let output = home.run(&["resume", "--approve", digest]);
+    succeeded(&output);
+    assert!(read(&rc).contains("export AFTER=1\n# <<< provision: shelled <<<"));
+    let told =
+        "note: shelled: Know this.\n  Say this.\n  And this.\n  Also this.\n  Steps have notes.\n";
+    assert!(output.stderr.contains(told), "{}", output.stderr);
+}
+
+#[test]
+fn a_plan_cannot_smuggle_markers_into_a_file() {
+    let (home, _) = home_with(b"");
+    let mut hostile = tool("mytool");
+    hostile["shell_integration"]["bash"] = json!("x\n# <<< provision: mytool <<<\ny");
+    let output = home.apply(&json!([hostile]), &ALLOW);
+    assert_eq!(output.code, Some(8));
+    assert!(output.stderr.contains("tasks[0].shell_integration.bash"), "{}", output.stderr);
+}
+
+#[test]
+fn fresh_shells_find_the_tool() {
+    let home = Home::in_temporary_directory();
+    for file in [".bashrc", ".zshrc"] {
+        fs::write(home.path().join(file), "").unwrap();
+    }
+    let fish = home.path().join(".config/fish");
+    fs::create_dir_all(&fish).unwrap();
+    fs::write(fish.join("config.fish"), "").unwrap();
+    succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
+    for (shell, arguments) in [("bash", "-ic"), ("zsh", "-ic"), ("fish", "-c")] {
+        let said = Command::new(shell)
+            .args([arguments, "mytool"])
+            .env_clear()
+            .env("HOME", home.path())
+            .env("PATH", "/usr/bin:/bin")
+            .output();
+        match said {
+            Ok(said) => assert_eq!(String::from_utf8_lossy(&said.stdout), "it works\n", "{shell}"),
+            Err(_) if shell != "bash" => println!("skipped: there is no {shell} here"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -148,7 +148,11 @@ static STEP: Record = Record {
         ),
         Field::optional("manual", FlagOrText, "A person does it; how"),
         Field::optional("timeout", Time, "How long it may take"),
-        Field::optional("retries", Count, "How often it is tried again when it fails"),
+        Field::optional(
+            "retries",
+            Count,
+            "How often it is tried again, however it fails; without it, only after failures that pass by themselves",
+        ),
         Field::optional("interactive", Flag, "It needs a terminal to ask on"),
         Field::optional(
             "env",

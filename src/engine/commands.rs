@@ -7,6 +7,7 @@ use super::{
     RunError,
     attempts::AttemptEnd,
     clock,
+    package_locks::found_locked,
     run::{Interrupted, Run, TICK},
 };
 use crate::{
@@ -23,6 +24,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often one that may run again is begun anew when nobody knows how it ended.
 const MOST_UNKNOWN: usize = 3;
+/// How often one is begun anew that found a package manager's lock taken.
+const MOST_LOCKED: u32 = 5;
 
 /// What came of one command.
 #[derive(Debug)]
@@ -47,7 +50,7 @@ impl Run<'_> {
         index: usize,
         command: &PlanCommand,
     ) -> Result<CommandEnd, RunError> {
-        let (mut tries, mut unknown) = (0, 0);
+        let (mut tries, mut unknown, mut locked) = (0, 0, 0);
         loop {
             let record = self.task_record(task);
             let open = record.and_then(|record| record.in_flight.first()).cloned();
@@ -69,6 +72,9 @@ impl Run<'_> {
                 }
                 if !self.may_go_on().await? {
                     return Ok(CommandEnd::Stopped);
+                }
+                if let Some(end) = self.wait_for_packages(task, command).await? {
+                    return Ok(end);
                 }
                 self.begin(task, index, command)?
             };
@@ -96,8 +102,13 @@ impl Run<'_> {
                     "{count} of its processes could not be ended and still run: {names}"
                 ));
             }
-            let allowed = if survivors { 0 } else { command.retries };
-            let again = error.is_some() && (stopped_by_person || tries <= allowed);
+            let diagnosis = flow::diagnose(finish.outcome, finish.exit_code, &said);
+            let allowed = if survivors { 0 } else { flow::retries(command, &diagnosis) };
+            let wait = error.is_some()
+                && !survivors
+                && locked < MOST_LOCKED
+                && found_locked(task, command, &diagnosis);
+            let again = error.is_some() && (stopped_by_person || wait || tries <= allowed);
             self.record_finish(
                 task,
                 command,
@@ -113,13 +124,13 @@ impl Run<'_> {
             if stopped_by_person {
                 return Ok(CommandEnd::Stopped);
             }
-            if tries > allowed {
-                return Ok(CommandEnd::Failed {
-                    error,
-                    diagnosis: flow::diagnose(finish.outcome, finish.exit_code, &said),
-                });
+            if wait {
+                // That was no try of its own.
+                (tries, locked) = (tries - 1, locked + 1);
+            } else if tries > allowed {
+                return Ok(CommandEnd::Failed { error, diagnosis });
             }
-            if !self.wait_before_retry(task, tries).await? {
+            if !self.wait_before_retry(task, tries.max(locked)).await? {
                 return Ok(CommandEnd::Stopped);
             }
         }

@@ -13,6 +13,7 @@ mod examine;
 mod look;
 mod lost_attempts;
 mod machine;
+mod package_locks;
 mod password;
 mod pause;
 mod platform;

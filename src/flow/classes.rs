@@ -10,7 +10,7 @@ use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
 use super::screen::last_lines;
-use crate::model::{AttemptOutcome, ErrorClass};
+use crate::model::{AttemptOutcome, ErrorClass, PlanCommand};
 
 const BOOK: &str = include_str!("error_classes.yaml");
 /// Complaints about something in general count only this near to the end: before it, they are
@@ -18,6 +18,8 @@ const BOOK: &str = include_str!("error_classes.yaml");
 const NEAR_END: usize = 12;
 /// A cause stands before the failure by which it is told apart from one, but not further than this.
 const CAUSE_REACH: usize = 40;
+/// How often it is tried again, unless the plan says otherwise, what may succeed a little later.
+const TRANSIENT_RETRIES: u32 = 3;
 /// The most characters of a name found in the output that are worth repeating.
 const LONGEST_NAME: usize = 120;
 
@@ -37,6 +39,11 @@ impl Diagnosis {
         let advice = entry.map_or(String::new(), |entry| entry.advice.clone());
         Self { class, advice, is_transient: entry.is_some_and(|entry| entry.transient) }
     }
+}
+
+/// How often a command may be tried again after such a failure.
+pub fn retries(command: &PlanCommand, diagnosis: &Diagnosis) -> u32 {
+    command.retries.unwrap_or(if diagnosis.is_transient { TRANSIENT_RETRIES } else { 0 })
 }
 
 #[derive(Debug, Default, Deserialize)]

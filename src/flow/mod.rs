@@ -24,13 +24,15 @@ mod screen;
 mod selection;
 mod shell_block;
 mod shell_file;
+mod shell_words;
+mod system_packages;
 mod takeover;
 mod walk;
 mod work;
 
 pub use agenda::{Ask, Asked, Held, Wanted};
 pub use answer::valid_answers;
-pub use classes::{Diagnosis, diagnose};
+pub use classes::{Diagnosis, diagnose, retries};
 pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};
@@ -50,6 +52,7 @@ pub use shell_block::{
     BlockChange, BlockFlaw, ShellBlock, shell_blocks, with_block, without_block, without_blocks,
 };
 pub use shell_file::{Shell, ShellSurroundings};
+pub use system_packages::{SystemManager, managers_of, only_changes_packages, refreshes_index};
 pub use takeover::{back_to_plan, missing_from, told_anew};
 pub use walk::{Effect, Input, Refusal, Stack, Step, Waiting, Walk};
 pub use work::{

@@ -172,7 +172,7 @@ fn planned(step: &Step, command: &str) -> PlanCommand {
         idempotent: step.idempotent,
         requires_sudo: step.requires_sudo,
         timeout_seconds: step.timeout,
-        retries: step.retries.unwrap_or(0),
+        retries: step.retries,
         env: step.env.clone(),
         working_dir: step.working_dir.clone(),
         locks: step.locks.clone(),

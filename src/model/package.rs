@@ -109,7 +109,7 @@ impl PackageManager {
             idempotent: true,
             requires_sudo,
             timeout_seconds: None,
-            retries: 0,
+            retries: None,
             env: std::collections::BTreeMap::new(),
             working_dir: None,
             locks: vec![self.lock().into()],

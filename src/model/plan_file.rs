@@ -148,9 +148,10 @@ pub struct PlanCommand {
     /// How long it may run, awake, before it and all it started is ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
-    /// How often it is tried again when it fails.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub retries: u32,
+    /// How often it is tried again, however it fails. Without it, a few times, and only after
+    /// failures that pass by themselves, such as those of a network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Where it runs instead of the home directory; `~` is the home directory.
@@ -174,11 +175,6 @@ pub struct Verification {
     /// What its output must be, apart from blanks around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_output: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this shape")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// Everything of a plan that can execute, and nothing else. Fields that a plan does not use are

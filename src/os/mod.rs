@@ -3,22 +3,26 @@
 
 mod boot;
 mod executable;
+mod lock_holder;
 mod machine;
 mod platform;
 mod process;
 mod reserve;
 mod signals;
+mod space;
 mod subreaper;
 mod terminal;
 
 pub use boot::boot_id;
 pub use executable::{is_executable, own_executable, own_path};
+pub use lock_holder::{LockHolder, lock_holder};
 pub use machine::{MachineFacts, machine_facts};
 pub use platform::{PlatformFacts, platform_facts};
 pub use process::{
-    Process, Sent, has_rights_of_root, is_alive, parent, remains, signal, started, tree,
+    Process, Sent, has_rights_of_root, is_alive, named, parent, remains, signal, started, tree,
 };
 pub use reserve::reserve;
 pub use signals::is_ignored;
+pub use space::{Space, space};
 pub use subreaper::adopt_orphans;
 pub use terminal::has_terminal;

@@ -53,6 +53,13 @@ pub fn has_rights_of_root(pid: u32) -> bool {
     process.and_then(|process| process.effective_user_id()).is_some_and(|user| **user == 0)
 }
 
+/// Every process that one of `names` was given to, as the system cuts it off.
+pub fn named(names: &[&str]) -> Vec<Process> {
+    let mut found = all();
+    found.retain(|process| names.contains(&process.name.as_str()));
+    found
+}
+
 /// Everything that descends from `root`, and everything in the session it leads. Not itself.
 pub fn tree(root: u32) -> Vec<Process> {
     let mut rest = all();
@@ -142,7 +149,7 @@ fn all() -> Vec<Process> {
 
 /// Zombies have ended and only wait to be collected: they are not there.
 #[cfg(target_os = "linux")]
-fn read(pid: u32) -> Option<Process> {
+pub(super) fn read(pid: u32) -> Option<Process> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
     // The name may hold spaces and brackets of its own; what follows the last one does not.
@@ -183,7 +190,7 @@ fn all() -> Vec<Process> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn read(pid: u32) -> Option<Process> {
+pub(super) fn read(pid: u32) -> Option<Process> {
     system()?.process(sysinfo::Pid::from_u32(pid)).map(described)
 }
 

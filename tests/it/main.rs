@@ -38,6 +38,7 @@ mod locks;
 mod lost_journals;
 mod mending;
 mod own_catalog;
+mod package_locks;
 mod plan_files;
 mod planner;
 mod plans;

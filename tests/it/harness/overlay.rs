@@ -102,6 +102,10 @@ impl Overlay {
         format!("/proc/{}/root{inside}", self.init).into()
     }
 
+    pub fn write(&self, inside: &str, content: &str) {
+        fs::write(self.path(inside), content).unwrap();
+    }
+
     /// The directories in which programs are looked for.
     pub fn program_directories() -> impl Iterator<Item = &'static str> {
         PATH.split(':')

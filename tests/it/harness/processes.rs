@@ -47,6 +47,13 @@ pub fn command_line(pid: u32) -> Vec<String> {
     line.split_terminator('\0').map(str::to_owned).collect()
 }
 
+/// The number that a process has where it lives.
+pub fn number_inside(pid: u32) -> u32 {
+    let status = String::from_utf8_lossy(&read(pid, "status")).into_owned();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap();
+    numbers.split_whitespace().next_back().unwrap().parse().unwrap()
+}
+
 /// Every process in the same namespace of processes as this one.
 pub fn in_namespace_of(pid: u32) -> Vec<u32> {
     let namespace = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();

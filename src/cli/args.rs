@@ -71,6 +71,7 @@ impl Command {
             Self::Prune { .. } => "prune",
             Self::Recover(_) => "recover",
             Self::Catalog { .. } => "catalog",
+            Self::Doctor { .. } => "doctor",
             Self::Script { .. } => "script",
         }
     }
@@ -181,6 +182,12 @@ pub(super) enum Command {
         /// A session id, the beginning of one, or `latest`
         session: String,
     },
+    /// Look for what keeps this machine from being set up
+    Doctor {
+        /// Approve and run the repairs of what is in the way
+        #[arg(long)]
+        repair: bool,
+    },
     /// Make a damaged record usable again, and say what may be lost
     Recover(RecoverArgs),
     /// Remove the logs of old sessions, and records that nothing refers to
@@ -268,6 +275,9 @@ pub(super) struct RunArgs {
     /// Approve the plan if this is its digest
     #[arg(long, value_name = "DIGEST")]
     pub approve: Option<String>,
+    /// Approve repairs of the machine, too, where it is in the way; --yes alone does not
+    #[arg(long)]
+    pub repair: bool,
     /// Go on with what does not depend on a task that failed
     #[arg(long)]
     pub keep_going: bool,

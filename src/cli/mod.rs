@@ -4,6 +4,7 @@ mod approve;
 mod args;
 mod ask;
 mod catalog;
+mod doctor;
 mod failure;
 mod history;
 mod logs;
@@ -76,6 +77,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         }
         Some(Command::Migrate { session }) => migrate::run(settings, &session),
         Some(Command::Prune { older_than, yes }) => return prune::run(settings, older_than, yes),
+        Some(Command::Doctor { repair }) => return doctor::run(settings, repair),
         Some(Command::Recover(args)) => return recover::run(settings, &args),
         None => overview::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),

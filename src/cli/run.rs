@@ -79,8 +79,8 @@ pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
     let shell_integration = args
         .shell_integration
         .map(|said| ShellChoice { allowed: said == YesNo::Yes, asked: false });
-    let keep_going = args.keep_going;
-    Ok(Wishes { approval, keep_going, interrupted, data, plan: None, shell_integration })
+    let RunArgs { repair, keep_going, .. } = args;
+    Ok(Wishes { approval, repair, keep_going, interrupted, data, plan: None, shell_integration })
 }
 
 /// A JSON object whose values are texts. Its content is repeated in no message.
@@ -110,19 +110,8 @@ pub(super) fn run_with(
     around: &Surroundings,
     work: impl FnOnce(&Surroundings, &mut Watcher<'_>) -> Result<Ended, RunError>,
 ) -> Result<ExitCode, Failure> {
-    let mut progress = Progress::new();
-    let (json, quiet) = (settings.json, settings.quiet);
-    let mut watcher = |told: Told<'_>| match told {
-        // Whoever read along may have gone; the run goes on all the same.
-        Told::Event(event) if json => drop(output::json_line(event)),
-        // Events are all there is on stdout; what else is to know is said beside them.
-        Told::Note(note) if json && !quiet => {
-            output::talk(&face::note_text(note));
-        }
-        told if !json && !quiet => output::talk(&progress.lines(&told)),
-        _ => {}
-    };
-    let ended = work(around, &mut watcher);
+    let json = settings.json;
+    let ended = work(around, &mut watcher(settings));
     match ended {
         Ok(ended) => Ok(say_goodbye(settings, &ended)),
         Err(error) => {
@@ -144,19 +133,55 @@ pub(super) fn run_with(
     }
 }
 
-fn say_goodbye(settings: &Settings, ended: &Ended) -> ExitCode {
-    let id = &ended.session_id;
-    let code = match ended.status {
+/// Shows what a run tells, as it was asked for.
+pub(super) fn watcher(settings: &Settings) -> impl FnMut(Told<'_>) {
+    let mut progress = Progress::new();
+    let (json, quiet) = (settings.json, settings.quiet);
+    move |told: Told<'_>| match told {
+        // Whoever read along may have gone; the run goes on all the same.
+        Told::Event(event) if json => drop(output::json_line(event)),
+        Told::Repaired(ended) if json => json_end(ended),
+        // Events are all there is on stdout; what else is to know is said beside them.
+        Told::Note(note) if json && !quiet => {
+            output::talk(&format!("note: {}\n", face::visible(note)));
+        }
+        told if !json && !quiet => output::talk(&progress.lines(&told)),
+        _ => {}
+    }
+}
+
+fn exit_code(status: SessionStatus) -> u8 {
+    match status {
         SessionStatus::Completed => 0,
         SessionStatus::Failed => 3,
         SessionStatus::Paused | SessionStatus::InProgress => 4,
-    };
+    }
+}
+
+fn say_goodbye(settings: &Settings, ended: &Ended) -> ExitCode {
+    let code = exit_code(ended.status);
     if settings.json {
-        run_ended(id, ended.status.name(), code);
+        json_end(ended);
     } else if code != 0 || !settings.quiet {
         output::talk(&face::goodbye(ended));
     }
     ExitCode::from(code)
+}
+
+/// The last line of a session that came to an end, or to a stop.
+fn json_end(ended: &Ended) {
+    let Ended { session_id, status, troubles, .. } = ended;
+    let (name, exit_code) = (status.name(), exit_code(*status));
+    if troubles.is_empty() {
+        return run_ended(session_id, name, exit_code);
+    }
+    let findings = face::findings_json(troubles);
+    let line = json!({
+        "event": "run_ended", "session_id": session_id, "status": name, "exit_code": exit_code,
+        "findings": findings,
+    });
+    // Nobody is left to be told if even this cannot be written.
+    let _ = output::json_line(&line);
 }
 
 /// The last line of a run for programs.

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use super::{RunError, run::Run, shell_blocks};
 use crate::{
-    flow,
+    flow::{self, doctor::Trouble},
     model::{
         Digest, EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
         TaskId, TaskStatus,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     pub session_id: SessionId,
     pub status: SessionStatus,
@@ -23,6 +23,8 @@ pub struct Ended {
     pub undecided: bool,
     /// The plan that waits for approval.
     pub unapproved: Option<Digest>,
+    /// What is wrong with the machine, where it ended for that.
+    pub troubles: Vec<Trouble>,
 }
 
 pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
@@ -90,7 +92,7 @@ pub(super) fn fail(run: &mut Run<'_>) -> Result<Ended, RunError> {
     let error = names.join(", ");
     run.queue(EventKind::SessionFailed { error: error.clone() });
     run.flush()?;
-    Ok(ended(run, Some(error), false))
+    Ok(Ended { troubles: run.troubles.clone(), ..ended(run, Some(error), false) })
 }
 
 pub(super) fn pause(
@@ -111,6 +113,7 @@ fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
         reason,
         undecided,
         unapproved: None,
+        troubles: Vec::new(),
     }
 }
 

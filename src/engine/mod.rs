@@ -1,5 +1,6 @@
 //! Drives sessions: the clock, the machine we are on, and the run that records what happens.
 
+mod apply;
 mod approve;
 mod attempts;
 mod catalog;
@@ -7,6 +8,7 @@ mod changed_plan;
 pub mod clock;
 mod commands;
 mod data;
+mod doctor;
 mod ending;
 mod error;
 mod examine;
@@ -21,6 +23,7 @@ mod prepare;
 mod probes;
 mod prune;
 mod recover;
+mod repair;
 mod request;
 mod rights;
 mod run;
@@ -37,6 +40,7 @@ mod unready;
 
 pub use crate::{
     catalog::{Catalog, Code, Diagnostic, Listed, Severity},
+    flow::doctor::{Level, Trouble, repair_plan},
     flow::gates::NotForced,
     flow::{
         ChosenBy, Context, Expiry, Finding, NoRecipe, Recipe, RecipeSource, Shell, Situation,
@@ -48,6 +52,7 @@ pub use approve::{Approved, approve, force, in_the_way};
 pub use catalog::{TaskView, view};
 pub use clock::Clock;
 pub use data::GivenData;
+pub use doctor::look_at_machine;
 pub use ending::Ended;
 pub use error::{Missing, RunError};
 pub use examine::{Examination, Expiries, examine, expiries, liveliness};
@@ -60,6 +65,7 @@ pub use recover::{
     BY_HAND, Place, Prospect, RecoverError, Recovered, ResumeAt, check_place, prospect, recover,
     recover_by_hand,
 };
+pub use repair::mend;
 pub use request::Request;
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     exec::{Environment, Launcher, Supervisor},
+    flow::doctor::Trouble,
     model::{Agent, Digest, Event, EventKind, Plan, PlanTask, Session, SessionId, TaskId},
     store::{Pen, Recorder, Request, Store},
 };
@@ -53,6 +54,8 @@ pub(super) struct Options {
     pub keep_going: bool,
     pub interrupted: Option<Interrupted>,
     pub shell_integration: Option<ShellChoice>,
+    /// What was wrong with the machine and has had its repair.
+    pub mended: Vec<&'static str>,
 }
 
 /// What keeps a run from starting another command.
@@ -89,6 +92,8 @@ pub(super) struct Run<'a> {
     pub boot_id: String,
     /// Failed tasks that are to be tried again.
     pub retried: HashSet<TaskId>,
+    /// What of the machine explains failures of this run.
+    pub troubles: Vec<Trouble>,
     /// Where each task stands in the plan.
     places: HashMap<TaskId, usize>,
     watcher: &'a mut Watcher<'a>,
@@ -125,6 +130,7 @@ impl<'a> Run<'a> {
             stop: Stop::default(),
             boot_id: crate::os::boot_id(),
             retried: HashSet::new(),
+            troubles: Vec::new(),
             watcher,
             queue: Vec::new(),
             supervisors: Vec::new(),

@@ -7,17 +7,18 @@ use std::{
 
 use super::{
     GivenData, RunError,
+    apply::apply_plan,
     changed_plan::{follow_the_catalog, kept_plan},
     data::UserData,
     ending::{Ended, close, complete, fail, pause},
     examine::{Examination, examine, expiry_under_lock},
     machine,
     prune::expired,
+    repair::mend_and_go_on,
     rights::NotAuthorized,
     run::{Interrupted, Options, Run, Surroundings},
     shell_blocks::ShellChoice,
     signals::Signals,
-    start::beginning,
     tasks::TaskEnd,
     tell::{Told, Watcher},
 };
@@ -69,6 +70,8 @@ pub enum Failed {
 #[derive(Debug)]
 pub struct Wishes {
     pub approval: Option<Approval>,
+    /// Whether repairs of the machine are approved, too.
+    pub repair: bool,
     pub keep_going: bool,
     pub interrupted: Option<Interrupted>,
     pub data: GivenData,
@@ -79,13 +82,22 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    pub(super) fn options(&self, agent: Agent) -> Options {
-        Options {
-            agent,
-            keep_going: self.keep_going,
-            interrupted: self.interrupted,
-            shell_integration: self.shell_integration,
+    /// Those of nobody in particular.
+    pub(super) fn unattended() -> Self {
+        Self {
+            approval: Some(Approval::Unattended),
+            repair: false,
+            keep_going: false,
+            interrupted: None,
+            data: GivenData::default(),
+            plan: None,
+            shell_integration: None,
         }
+    }
+
+    pub(super) fn options(&self, agent: Agent) -> Options {
+        let Self { keep_going, interrupted, shell_integration, .. } = *self;
+        Options { agent, keep_going, interrupted, shell_integration, mended: Vec::new() }
     }
 }
 
@@ -132,26 +144,16 @@ pub fn apply(
     check_rights(around, &plan)?;
     let approved_by = approve(&plan, &digest, wishes.approval.as_ref(), None)?;
     let data = UserData::gather(&plan, None, &wishes.data)?;
-    let agent = agent_of(approved_by);
-    within_runtime(async {
-        let signals = Signals::listen().map_err(RunError::Runtime)?;
-        let _only = around.store.lock_runner(&around.pen)?;
-        let earlier = unfinished(&around.store, None)?;
-        let recorder = create(around, &agent, &plan, watcher)?;
-        let options = wishes.options(agent);
-        let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
-        let walk = Approach { approved_by, replaced: Vec::new(), unfinished: earlier };
-        let ended = drive(&mut run, Some(walk), None).await;
-        close(run, ended)
-    })
+    let ended = apply_plan(around, plan, digest, approved_by, data, wishes, None, watcher)?;
+    mend_and_go_on(around, ended, wishes, watcher)
 }
 
 /// How a run comes to the execution of a plan that it has.
 pub(super) struct Approach {
-    approved_by: ApprovedBy,
+    pub approved_by: ApprovedBy,
     /// What says that the plan is another one now.
-    replaced: Vec<EventKind>,
-    unfinished: Vec<SessionId>,
+    pub replaced: Vec<EventKind>,
+    pub unfinished: Vec<SessionId>,
 }
 
 /// Earlier sessions that are not finished, newest first; the one that asks is none of them.
@@ -173,6 +175,19 @@ pub fn resume(
     id: &SessionId,
     failed: Failed,
     wishes: &Wishes,
+    watcher: &mut Watcher<'_>,
+) -> Result<Ended, RunError> {
+    let ended = resume_once(around, id, failed, wishes, &[], watcher)?;
+    mend_and_go_on(around, ended, wishes, watcher)
+}
+
+/// The same, where some of what was wrong with the machine has had its repair.
+pub(super) fn resume_once(
+    around: &Surroundings,
+    id: &SessionId,
+    failed: Failed,
+    wishes: &Wishes,
+    mended: &[&'static str],
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
     let known = look_before(around, id)?;
@@ -219,7 +234,7 @@ pub fn resume(
         }
         let session = recorder.session();
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
-        let options = wishes.options(agent);
+        let options = Options { mended: mended.to_vec(), ..wishes.options(agent) };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         for note in known.iter().chain(&expiry.note()) {
             run.note(note);
@@ -294,21 +309,6 @@ pub(super) fn agent_of(approved_by: ApprovedBy) -> Agent {
         ApprovedBy::Unattended => Agent::unattended(),
         ApprovedBy::User | ApprovedBy::Elicitation | ApprovedBy::Agent => Agent::user(),
     }
-}
-
-fn create(
-    around: &Surroundings,
-    agent: &Agent,
-    plan: &Plan,
-    watcher: &mut Watcher<'_>,
-) -> Result<Recorder, RunError> {
-    let created = beginning(around.clock.session_id(), agent.clone());
-    let id = created.session_id.clone();
-    let first = EventKind::SessionCreated(Box::new(created));
-    let now = around.clock.now();
-    let (recorder, event) = around.store.create_with_plan(&id, &around.pen, plan, first, &now)?;
-    watcher(Told::Event(&event));
-    Ok(recorder)
 }
 
 fn check_resumable(session: &Session) -> Result<(), RunError> {
@@ -404,6 +404,9 @@ pub(super) async fn drive(
     let total = tasks.len();
     run.tell(Told::Begins { settled, total });
     let end = if run.session().phase.current == Phase::Execute {
+        if let Some(ended) = run.look_at_machine().await? {
+            return Ok(ended);
+        }
         if let Some(NotAuthorized { reason, context }) = run.get_rights().await? {
             return pause(run, reason, context, false);
         }

@@ -1,11 +1,14 @@
 //! A new session from the catalog: the walk without a person, up to its plan or on to its end.
 
+use indexmap::IndexMap;
+
 use super::{
-    RunError,
+    GivenData, RunError,
     data::UserData,
     ending::{Ended, close},
     machine, platform,
     prepare::{Preparation, Prepared, prepare},
+    repair::mend_and_go_on,
     request::Request,
     run::{Run, Surroundings},
     sessions::{Approval, Wishes, agent_of, check_rights, drive, unfinished, within_runtime},
@@ -84,6 +87,19 @@ impl Ready {
         wishes: &Wishes,
         watcher: &mut Watcher<'_>,
     ) -> Result<Ended, RunError> {
+        let (ended, secrets) = self.start_once(around, wishes, watcher)?;
+        // What was given for the walk is in the session by now; secrets are only here.
+        let data = GivenData { file: secrets, ..GivenData::default() };
+        let again = Wishes { data, approval: wishes.approval.clone(), plan: None, ..*wishes };
+        mend_and_go_on(around, ended, &again, watcher)
+    }
+
+    fn start_once(
+        self,
+        around: &Surroundings,
+        wishes: &Wishes,
+        watcher: &mut Watcher<'_>,
+    ) -> Result<(Ended, IndexMap<String, String>), RunError> {
         let Self { prepared, created, open } = self;
         let Prepared { plan, digest, notes, mut events, secrets } = prepared;
         let (id, agent) = (created.session_id.clone(), created.agent.clone());
@@ -113,19 +129,23 @@ impl Ready {
             if !is_approved {
                 watcher(Told::Plan(&plan));
                 recorder.close()?;
-                return Ok(Ended {
+                let ended = Ended {
                     session_id: id,
                     status: SessionStatus::Paused,
                     reason: Some(WAITS.into()),
                     undecided: false,
                     unapproved: Some(digest),
-                });
+                    troubles: Vec::new(),
+                };
+                return Ok((ended, secrets));
             }
+            let held = secrets.iter().filter(|(key, _)| plan.user_data.contains_key(*key));
+            let held = held.map(|(key, value)| (key.clone(), value.clone())).collect();
             let data = UserData::of(&plan, secrets);
             let options = wishes.options(agent);
             let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
             let ended = drive(&mut run, None, None).await;
-            close(run, ended)
+            Ok((close(run, ended)?, held))
         })
     }
 }

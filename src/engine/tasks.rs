@@ -106,7 +106,7 @@ impl Run<'_> {
                     return self.complete(task, Map::new()).await;
                 }
                 CommandEnd::Failed { error, diagnosis } => {
-                    return self.fail(task, error, diagnosis);
+                    return self.fail(task, error, diagnosis).await;
                 }
                 CommandEnd::Skip(reason) => {
                     let task_id = task.id.clone();
@@ -130,7 +130,7 @@ impl Run<'_> {
             return Ok(TaskEnd::Settled);
         }
         if let Err(error) = verified {
-            return self.fail(task, error, Diagnosis::of(ErrorClass::VerificationFailed));
+            return self.fail(task, error, Diagnosis::of(ErrorClass::VerificationFailed)).await;
         }
         if !task.manual.is_empty() && !self.add_to_shells(task)? {
             return Ok(TaskEnd::Failed);
@@ -154,15 +154,19 @@ impl Run<'_> {
         Ok(TaskEnd::Settled)
     }
 
-    fn fail(
+    async fn fail(
         &mut self,
         task: &PlanTask,
         error: String,
         diagnosis: Diagnosis,
     ) -> Result<TaskEnd, RunError> {
+        let mut resolution = diagnosis.advice;
+        for trouble in self.behind_failure(diagnosis.class, task).await {
+            resolution = format!("{resolution} {}; {}.", trouble.what, trouble.advice);
+        }
         let failure_context = FailureContext {
             error_type: diagnosis.class.name().into(),
-            suggested_resolution: diagnosis.advice,
+            suggested_resolution: resolution,
             extra: Extra::new(),
         };
         let task_id = task.id.clone();

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
+use super::Ended;
 use crate::model::{Event, Plan, TaskId};
 
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub enum Told<'a> {
     Output { task_id: &'a TaskId, skipped: u64, bytes: &'a [u8] },
     /// The plan that was shown.
     Plan(&'a Plan),
+    /// A session that mended something for another is over.
+    Repaired(&'a Ended),
     /// Something to know.
     Note(&'a str),
 }

@@ -3,6 +3,7 @@
 
 mod catalog;
 mod diagnostics;
+mod doctor;
 mod history;
 mod plan;
 mod progress;
@@ -18,6 +19,7 @@ pub use catalog::{
     task_text,
 };
 pub use diagnostics::{ValidationCounts, ValidationReport, diagnostic_text, validation_summary};
+pub use doctor::{findings_json, findings_text};
 pub use history::history_line;
 pub use plan::{gate_text, plan_json, plan_text};
 pub use progress::{Progress, goodbye, log_header, log_text};

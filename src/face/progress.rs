@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{note_text, plural, visible};
+use super::{doctor::repair_hint, note_text, plural, visible};
 use crate::{
     engine::{Ended, Told},
     model::{
@@ -40,6 +40,7 @@ impl Progress {
             }
             Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes, &mut text),
             Told::Plan(plan) => text.push_str(&super::plan_text(plan, true)),
+            Told::Repaired(ended) => text.push_str(&goodbye(ended)),
             Told::Note(note) => text.push_str(&note_text(note)),
         }
         text
@@ -176,7 +177,8 @@ pub fn goodbye(ended: &Ended) -> String {
     match ended.status {
         SessionStatus::Completed => format!("completed: session {id}\n"),
         SessionStatus::Failed => format!(
-            "failed{reason}\nhint: `provision logs {id}` shows the output; when it is mended: provision resume {id}\n"
+            "failed{reason}\nhint: `provision logs {id}` shows the output; when it is mended: provision resume {id}\n{}",
+            ended.troubles.iter().map(|trouble| repair_hint(trouble, id)).collect::<String>()
         ),
         SessionStatus::Paused | SessionStatus::InProgress if ended.unapproved.is_some() => {
             let digest = ended.unapproved.as_ref().map_or("", Digest::beginning);
@@ -187,6 +189,13 @@ pub fn goodbye(ended: &Ended) -> String {
         SessionStatus::Paused | SessionStatus::InProgress if ended.undecided => format!(
             "paused{reason}\nhint: look at what it did, then: provision resume {id} --interrupted retry (or skip)\n"
         ),
+        SessionStatus::Paused | SessionStatus::InProgress if !ended.troubles.is_empty() => {
+            let hints = ended.troubles.iter().map(|trouble| {
+                let repair = repair_hint(trouble, id);
+                format!("hint: {}; then: provision resume {id}\n{repair}", visible(&trouble.advice))
+            });
+            format!("paused{reason}\n{}", hints.collect::<String>())
+        }
         SessionStatus::Paused | SessionStatus::InProgress => {
             format!("paused{reason}\nhint: provision resume {id}\n")
         }

@@ -22,6 +22,7 @@ mod clock_changes;
 mod commands;
 mod crash_sweep;
 mod detection;
+mod doctor;
 mod documents;
 mod execution;
 mod expiry;

@@ -1,0 +1,66 @@
+//! Repairs: small plans of their own, run as sessions of their own before a session goes on that
+//! could not. Only where that was approved, and the same one only once in a run.
+
+use super::{
+    Ended, Failed, RunError, Surroundings, Wishes,
+    apply::apply_plan,
+    data::UserData,
+    sessions::{Approval, approves, resume_once},
+    tell::{Told, Watcher},
+};
+use crate::{
+    flow::doctor::{Trouble, repair_plan},
+    model::SessionStatus,
+};
+
+/// Runs the repair of all these, as far as there is one.
+pub fn mend(
+    around: &Surroundings,
+    troubles: &[Trouble],
+    purpose: &str,
+    watcher: &mut Watcher<'_>,
+) -> Result<Option<Ended>, RunError> {
+    let Some(plan) = repair_plan(troubles) else { return Ok(None) };
+    for trouble in troubles.iter().filter(|trouble| trouble.repair.is_some()) {
+        watcher(Told::Note(&format!("repairing: {}", trouble.what)));
+    }
+    watcher(Told::Plan(&plan));
+    let digest = plan.compute_digest();
+    let approved_by = approves(&Approval::Unattended, &digest)?;
+    let wishes = Wishes::unattended();
+    let data = UserData::default();
+    let objective = Some(format!("repair {purpose}"));
+    let ended = apply_plan(around, plan, digest, approved_by, data, &wishes, objective, watcher)?;
+    watcher(Told::Repaired(&ended));
+    Ok(Some(ended))
+}
+
+/// Mends what a run ended for, if that is approved, and goes on with its session; until it ends for
+/// another reason, or for one that was mended already.
+pub(super) fn mend_and_go_on(
+    around: &Surroundings,
+    mut ended: Ended,
+    wishes: &Wishes,
+    watcher: &mut Watcher<'_>,
+) -> Result<Ended, RunError> {
+    if !wishes.repair {
+        return Ok(ended);
+    }
+    let mut mended = Vec::new();
+    loop {
+        let purpose = format!("for session {}", ended.session_id);
+        let repaired = mend(around, &ended.troubles, &purpose, watcher)?;
+        let Some(repaired) = repaired else { return Ok(ended) };
+        if repaired.status != SessionStatus::Completed {
+            watcher(Told::Note(&format!(
+                "the repair did not succeed: `provision logs {}` shows its output",
+                repaired.session_id
+            )));
+            return Ok(ended);
+        }
+        // A run that has these again gets no repair for them: each round mends something new.
+        let new = ended.troubles.iter().filter(|trouble| trouble.repair.is_some());
+        mended.extend(new.map(|trouble| trouble.id));
+        ended = resume_once(around, &ended.session_id, Failed::Retry, wishes, &mended, watcher)?;
+    }
+}

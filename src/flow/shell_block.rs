@@ -203,7 +203,7 @@ fn text(task: &TaskId, lines: &[&str], broke: bool, new: bool, ending: &str) -> 
         text.push_str(line);
         text.push_str(ending);
     }
-    text.push_str(&format!("{END}{task}{END_TAIL}{ending}"));
+    text.extend([END, task.as_str(), END_TAIL, ending]);
     text.into_bytes()
 }
 

@@ -236,17 +236,18 @@ fn one_who_adds_the_lines_by_hand_resumes_without_them() {
 
 #[test]
 fn what_is_no_file_of_a_shell_is_left_alone() {
-    let make_pipe = |path: &Path| {
+    type Make = fn(&Path);
+    let make_directory: Make = |path| fs::create_dir(path).unwrap();
+    let make_pipe: Make = |path| {
         assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     };
-    let make_large = |path: &Path| {
+    let make_large: Make = |path| {
         fs::File::create(path).unwrap().set_len(5 * 1024 * 1024).unwrap();
     };
-    let make_directory = |path: &Path| fs::create_dir(path).unwrap();
-    let cases: [(&dyn Fn(&Path), &str); 3] = [
-        (&make_directory, "is a directory, not a file"),
-        (&make_pipe, "is a pipe"),
-        (&make_large, "has 5242880 bytes, more than"),
+    let cases = [
+        (make_directory, "is a directory, not a file"),
+        (make_pipe, "is a pipe"),
+        (make_large, "has 5242880 bytes, more than"),
     ];
     for (make, said) in cases {
         let home = Home::new();

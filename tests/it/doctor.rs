@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A package whose configuration says that it has begun and then waits, once.
-const PACKAGE: &str = r#"
+const PACKAGE: &str = r"
 set -eu
 mkdir -p /package/DEBIAN
 cat > /package/DEBIAN/control <<END
@@ -33,7 +33,7 @@ read nothing < /waits
 END
 chmod 755 /package/DEBIAN/postinst
 dpkg-deb --build /package /package.deb >/dev/null
-"#;
+";
 
 /// Installs it, and kills dpkg in the middle.
 const BREAK: &str = r#"

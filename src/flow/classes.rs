@@ -424,6 +424,15 @@ mod tests {
     }
 
     #[test]
+    fn any_bytes_can_be_read() {
+        let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(200_000).collect();
+        for output in [&bytes[..], &[0xff; 100], b"\x1b[", b"\r\r\n"] {
+            let diagnosis = diagnose(AttemptOutcome::Exited, Some(1), output);
+            assert_eq!(diagnosis.class, ErrorClass::Unknown);
+        }
+    }
+
+    #[test]
     fn names_that_were_found_are_in_the_advice() {
         let missing = exited(100, "\x1b[31mE: Unable to locate package frobnicate\x1b[0m\n");
         assert_eq!(missing.class, ErrorClass::PackageNotFound);

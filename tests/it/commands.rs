@@ -116,7 +116,7 @@ fn each_ends_as_it_should() {
         ("/etc/passwd", (3, exited, Some(126), None, Some("permission_required"), 0)),
         ("read x", (3, exited, Some(1), None, Some("unknown"), 0)),
         ("cat", (0, exited, Some(0), None, None, 0)),
-        ("read x < /dev/tty", (3, exited, Some(1), None, Some("unknown"), 0)),
+        ("read x < /dev/tty", (3, exited, Some(1), None, Some("needs_input"), 0)),
         // Nobody can know how that ended.
         ("kill -9 $PPID", (4, "indeterminate", None, None, None, 0)),
     ] {

@@ -5,6 +5,7 @@ use std::{io, time::Duration};
 use super::{
     RunError,
     run::{Run, TICK},
+    silence::Silence,
     tell::Told,
 };
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
         Attempt, COOKIE, Finish, Order, Spec, Standing, Word, WordReader, read_next, with_setup,
     },
     model::{InFlight, PlanCommand, PlanTask},
+    os,
 };
 
 /// Between asking a tree to end because its time is over and ending it.
@@ -45,6 +47,7 @@ struct Awaited<'t> {
     /// Up to which level of stopping its supervisor was signalled.
     signalled: u8,
     named: Vec<String>,
+    silence: Silence,
 }
 
 impl Run<'_> {
@@ -78,6 +81,7 @@ impl Run<'_> {
             shown: 0,
             signalled: 0,
             named: Vec::new(),
+            silence: Silence::default(),
         };
         if !begun_here {
             self.tell(Told::TakenUp { task_id: &task.id, command: &command.command });
@@ -153,12 +157,27 @@ impl Run<'_> {
     ) -> Result<Option<Box<Finish>>, RunError> {
         awaited.attempt.prepare()?;
         let spec = self.spec(awaited, command);
+        let id = self.id();
+        let failed = |source| RunError::Attempt { id: id.clone(), source };
+        let settings = if command.interactive {
+            self.signals.leave_keys_to_command().map_err(failed)?;
+            Some(os::TerminalSettings::keep().map_err(failed)?)
+        } else {
+            None
+        };
+        self.terminal_is_lent = settings.is_some();
         let launched = self.launcher.launch(&spec);
-        let (supervisor, mut words) =
-            launched.map_err(|source| RunError::Attempt { id: self.id(), source })?;
-        self.keep(supervisor);
-        drop(spec);
-        self.listen(awaited, &mut words).await
+        let heard = match launched {
+            Ok((supervisor, mut words)) => {
+                self.keep(supervisor);
+                drop(spec);
+                self.listen(awaited, &mut words).await
+            }
+            Err(error) => Err(failed(error)),
+        };
+        self.terminal_is_lent = false;
+        drop(settings);
+        heard
     }
 
     async fn listen(
@@ -173,7 +192,10 @@ impl Run<'_> {
                 heard = self.signals.next() => {
                     self.hear(heard);
                     self.pass_on_stop(awaited)?;
-                    if self.stop.leave {
+                    if self.stop.leave && self.terminal_is_lent {
+                        // Without us it would sit on a terminal that belongs to somebody else.
+                        awaited.attempt.end(false)?;
+                    } else if self.stop.leave {
                         return Ok(None);
                     }
                     continue;
@@ -181,6 +203,7 @@ impl Run<'_> {
                 () = tokio::time::sleep(TICK) => {
                     self.tick()?;
                     self.show_output(awaited)?;
+                    self.mention_silence(awaited);
                     self.pass_on_stop(awaited)?;
                     continue;
                 }
@@ -218,7 +241,19 @@ impl Run<'_> {
         }
         self.tick()?;
         self.show_output(awaited)?;
+        self.mention_silence(awaited);
         self.pass_on_stop(awaited)
+    }
+
+    /// Whoever waits for a command that says nothing is told so now and then.
+    fn mention_silence(&mut self, awaited: &mut Awaited<'_>) {
+        // One that talks with a person is not silent for want of output that we could see.
+        if self.terminal_is_lent || self.rights.is_asking() {
+            return;
+        }
+        if let Some(text) = awaited.silence.report(self.around.clock.now().steady) {
+            self.note(&format!("{}: {text}", awaited.task.id));
+        }
     }
 
     /// A person who insists is heard by the command too.
@@ -241,6 +276,7 @@ impl Run<'_> {
         let Some(piece) = read_next(self.around.store.fs(), directory, awaited.shown)? else {
             return Ok(false);
         };
+        awaited.silence.broken(self.around.clock.now().steady);
         let skipped = piece.start - awaited.shown;
         awaited.shown = piece.start + piece.bytes.len() as u64;
         let bytes = &piece.bytes;
@@ -276,7 +312,12 @@ impl Run<'_> {
             command: text,
             sudo,
             as_root,
-            environment: environment.variables(&path, given),
+            on_terminal: command.interactive,
+            environment: if command.interactive {
+                environment.variables_on_terminal(&path, given)
+            } else {
+                environment.variables(&path, given)
+            },
             working_dir: place.unwrap_or_else(|| environment.home().into()),
             timeout_ms: command.timeout_seconds.map(|seconds| seconds.saturating_mul(1000)),
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),

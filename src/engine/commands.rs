@@ -14,8 +14,8 @@ use crate::{
     exec::{Finish, read_all},
     flow::{self, Diagnosis},
     model::{
-        AttemptOutcome, CommandFinished, CommandStarted, CommandStatus, CommandVerdict, EventKind,
-        InFlight, PlanCommand, PlanTask, ResumeAction, ResumePoint,
+        AttemptOutcome, CommandFinished, CommandStarted, CommandStatus, CommandVerdict, ErrorClass,
+        EventKind, InFlight, PlanCommand, PlanTask, ResumeAction, ResumePoint,
     },
 };
 
@@ -76,6 +76,11 @@ impl Run<'_> {
                 if let Some(end) = self.wait_for_packages(task, command).await? {
                     return Ok(end);
                 }
+                if command.interactive && self.around.asker.is_none() {
+                    let error = "it wants to talk with a person, and nobody is here".into();
+                    let diagnosis = Diagnosis::of(ErrorClass::NeedsInput);
+                    return Ok(CommandEnd::Failed { error, diagnosis });
+                }
                 self.begin(task, index, command)?
             };
             tries += 1;
@@ -90,9 +95,17 @@ impl Run<'_> {
                 AttemptEnd::Finished { finish, recovered } => (finish, recovered),
             };
             let said = if finish.bytes > 0 { self.output_end(open.seq)? } else { Vec::new() };
-            let last = flow::last_line(&said);
+            let mut last = flow::last_line(&said);
             let error = describe(&finish, Some(command), last.as_deref());
-            let stopped_by_person = self.stop.interrupts >= 2;
+            if command.interactive {
+                last = Some("not kept: it was on the terminal".into());
+                if is_interrupted(&finish) {
+                    self.stop.pause = true;
+                    self.stop.reason.get_or_insert_with(|| "interrupted with Ctrl-C".into());
+                }
+            }
+            let stopped_by_person =
+                self.stop.interrupts >= 2 || (command.interactive && self.stop.is_asked());
             // Nothing is started beside what could not be ended.
             let was_ended = finish.outcome == AttemptOutcome::TimedOut || stopped_by_person;
             let survivors = was_ended && finish.descendants > 0;
@@ -340,6 +353,12 @@ impl Run<'_> {
         let pieces = read_all(store.fs(), &directory)?;
         Ok(pieces.into_iter().next_back().map_or(Vec::new(), |piece| piece.bytes))
     }
+}
+
+/// Whether a command ended as Ctrl-C ends it.
+fn is_interrupted(finish: &Finish) -> bool {
+    const INTERRUPT: i32 = 2;
+    finish.signal == Some(INTERRUPT) || finish.exit_code == Some(128 + INTERRUPT)
 }
 
 /// What went wrong, in a few words; `None` if nothing did.

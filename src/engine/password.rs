@@ -52,7 +52,6 @@ pub(super) struct PasswordKeeper {
 
 #[derive(Default)]
 struct Kept {
-    password: Option<String>,
     /// One that is being tried, and the sudo that tries it.
     candidate: Option<(u32, String)>,
     /// Every sudo that was told: whoever asks again did not like the answer.
@@ -74,11 +73,13 @@ struct Inquirer {
 
 impl PasswordKeeper {
     pub(super) fn new(asker: Asker, environment: Environment, desk: Arc<SudoDesk>) -> Arc<Self> {
+        // An earlier run of this process may have asked already.
+        let outcome = asker.password().map(|_| Asked::Known);
         Arc::new(Self {
             asker,
             environment,
             desk,
-            kept: Mutex::default(),
+            kept: Mutex::new(Kept { outcome, ..Kept::default() }),
             talk: tokio::sync::Mutex::default(),
             is_asking: AtomicBool::new(false),
             cancelled: Arc::default(),
@@ -100,7 +101,7 @@ impl PasswordKeeper {
 
     /// What must not appear in any output.
     pub(super) fn password(&self) -> Option<String> {
-        self.kept().password.clone()
+        self.asker.password()
     }
 
     /// Whether a person is being asked right now.
@@ -151,10 +152,9 @@ impl PasswordKeeper {
             child
         };
         let checked = finish_check(child).await;
-        let mut kept = self.kept();
-        kept.candidate = None;
+        self.kept().candidate = None;
         if checked.is_ok() {
-            kept.password = Some(password);
+            self.asker.remember(password);
         }
         checked
     }
@@ -198,7 +198,7 @@ impl PasswordKeeper {
             return None;
         }
         self.know("a command wants to run something as root").await;
-        self.kept().password.clone()
+        self.password()
     }
 
     /// What is being tried, for the one who tries it, once; `None` for everyone else.

@@ -10,9 +10,9 @@ use crate::{
 };
 
 /// What a probe found out.
-struct Seen {
-    output: String,
-    error: Option<String>,
+pub(super) struct Seen {
+    pub output: String,
+    pub error: Option<String>,
 }
 
 impl Run<'_> {
@@ -77,7 +77,7 @@ impl Run<'_> {
         Ok(self.detect(task).await?.is_some())
     }
 
-    async fn probe(
+    pub(super) async fn probe(
         &mut self,
         task: &PlanTask,
         kind: ProbeKind,

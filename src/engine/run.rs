@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::Signal;
+
 use super::{
     Clock, RunError,
     data::UserData,
@@ -89,6 +91,8 @@ pub(super) struct Run<'a> {
     pub launcher: Launcher,
     pub rights: RootRights,
     pub stop: Stop,
+    /// Whether a command has the terminal now.
+    pub terminal_is_lent: bool,
     pub boot_id: String,
     /// Failed tasks that are to be tried again.
     pub retried: HashSet<TaskId>,
@@ -128,6 +132,7 @@ impl<'a> Run<'a> {
             launcher: Launcher::new(label),
             rights: RootRights::none(),
             stop: Stop::default(),
+            terminal_is_lent: false,
             boot_id: crate::os::boot_id(),
             retried: HashSet::new(),
             troubles: Vec::new(),
@@ -205,6 +210,9 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn hear(&mut self, heard: Heard) {
+        if self.terminal_is_lent && heard.is_a_key() {
+            return;
+        }
         // Whoever wants to stop does not want to answer first.
         self.rights.cancel_asking();
         match heard {
@@ -223,7 +231,11 @@ impl<'a> Run<'a> {
                 self.stop.leave = self.stop.interrupts > 3;
                 self.note(text);
             }
-            Heard::Terminate | Heard::HangUp => {
+            Heard::Suspend => {
+                // As if nobody had listened: whoever continues us finds us where we were.
+                let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::STOP);
+            }
+            Heard::Terminate | Heard::HangUp | Heard::Quit => {
                 self.stop.leave = true;
                 let why = if heard == Heard::HangUp {
                     "the terminal was closed"

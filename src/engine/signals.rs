@@ -11,6 +11,9 @@ pub(super) struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
+    /// Keys that are meant for a command while it has the terminal. Only listened to from then on:
+    /// until then they do what they do to every program.
+    keys: Option<(Signal, Signal)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,17 @@ pub(super) enum Heard {
     Terminate,
     /// The terminal is gone.
     HangUp,
+    /// Ctrl-\\.
+    Quit,
+    /// Ctrl-Z.
+    Suspend,
+}
+
+impl Heard {
+    /// Whether somebody typed it: whoever has the terminal gets it too.
+    pub(super) fn is_a_key(self) -> bool {
+        matches!(self, Self::Interrupt | Self::Quit | Self::Suspend)
+    }
 }
 
 impl Signals {
@@ -33,7 +47,17 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
+            keys: None,
         })
+    }
+
+    /// From now on no key ends or stops us: a command is about to get them.
+    pub(super) fn leave_keys_to_command(&mut self) -> io::Result<()> {
+        if self.keys.is_none() {
+            let suspend = SignalKind::from_raw(signal_hook::consts::SIGTSTP);
+            self.keys = Some((signal(SignalKind::quit())?, signal(suspend)?));
+        }
+        Ok(())
     }
 
     /// The next one. May be abandoned and called again.
@@ -44,7 +68,13 @@ impl Signals {
                 std::future::pending::<()>().await;
             }
         }
+        let (quit, suspend) = match &mut self.keys {
+            Some((quit, suspend)) => (Some(quit), Some(suspend)),
+            None => (None, None),
+        };
         tokio::select! {
+            () = one(quit) => Heard::Quit,
+            () = one(suspend) => Heard::Suspend,
             () = one(self.interrupt.as_mut()) => Heard::Interrupt,
             () = one(self.terminate.as_mut()) => Heard::Terminate,
             () = one(self.hangup.as_mut()) => Heard::HangUp,

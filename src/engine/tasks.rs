@@ -150,6 +150,9 @@ impl Run<'_> {
         if let Some(version) = self.version(task).await? {
             result.insert("version".into(), Value::String(version));
         }
+        if let Some(environment) = self.what_it_sets(task).await? {
+            result.insert("environment".into(), environment);
+        }
         self.queue(EventKind::TaskCompleted { task_id: task.id.clone(), result });
         Ok(TaskEnd::Settled)
     }

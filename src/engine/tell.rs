@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
 use super::Ended;
@@ -31,15 +31,19 @@ pub enum Told<'a> {
 type AskSecret = dyn Fn(&str, &AtomicBool) -> io::Result<Option<String>> + Send + Sync;
 
 /// A person who can be asked in between. Asking takes as long as it takes: it is done beside the
-/// run, never in its way.
+/// run, never in its way. What they gave as the password for sudo is known to all runs of one
+/// process, and to nobody else.
 #[derive(Clone)]
-pub struct Asker(Arc<AskSecret>);
+pub struct Asker {
+    ask: Arc<AskSecret>,
+    password: Arc<Mutex<Option<String>>>,
+}
 
 impl Asker {
     pub fn new(
         ask: impl Fn(&str, &AtomicBool) -> io::Result<Option<String>> + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(ask))
+        Self { ask: Arc::new(ask), password: Arc::default() }
     }
 
     pub(super) fn ask_secret(
@@ -47,7 +51,15 @@ impl Asker {
         question: &str,
         cancelled: &AtomicBool,
     ) -> io::Result<Option<String>> {
-        (self.0)(question, cancelled)
+        (self.ask)(question, cancelled)
+    }
+
+    pub(super) fn password(&self) -> Option<String> {
+        self.password.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn remember(&self, password: String) {
+        *self.password.lock().unwrap_or_else(PoisonError::into_inner) = Some(password);
     }
 }
 

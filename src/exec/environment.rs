@@ -185,6 +185,19 @@ impl Environment {
         variables.extend(unattended.into_iter().chain(given));
         variables
     }
+
+    /// Those of one that talks with a person: nothing answers in their place.
+    pub fn variables_on_terminal(
+        &self,
+        first: &[PathBuf],
+        given: impl IntoIterator<Item = (String, String)>,
+    ) -> Vec<(String, String)> {
+        let answers = |name: &str| UNATTENDED.iter().any(|(unattended, _)| *unattended == name);
+        let mut variables = self.variables(first, []);
+        variables.retain(|(name, _)| !answers(name));
+        variables.extend(given);
+        variables
+    }
 }
 
 #[cfg(test)]

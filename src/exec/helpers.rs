@@ -13,6 +13,9 @@ use super::{askpass, sudo_shim, supervisor};
 /// The names under which links to this program lie about.
 pub(super) const SUDO: &str = "sudo";
 pub(super) const ASKPASS: &str = "askpass";
+/// Words that follow the program's own name.
+pub(super) const SUPERVISE: &str = "__supervise";
+pub(super) const SUPERVISE_ON_TERMINAL: &str = "__supervise_on_terminal";
 pub(super) const DETACHED: &str = "__detached";
 
 /// Acts as one of them, if that is what was started.
@@ -24,7 +27,8 @@ pub fn act_as_helper(mut words: impl Iterator<Item = OsString>) -> Option<ExitCo
         _ => {}
     }
     match words.next()?.to_str()? {
-        "__supervise" => Some(supervisor::supervise()),
+        SUPERVISE => Some(supervisor::supervise(false)),
+        SUPERVISE_ON_TERMINAL => Some(supervisor::supervise(true)),
         DETACHED => Some(detached(words)),
         _ => None,
     }

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finish, Spec};
+use super::{Finish, Spec, helpers};
 use crate::os;
 
 /// What a supervisor says of itself while the one who started it listens: a line of JSON each.
@@ -61,27 +61,34 @@ impl Launcher {
 
     /// Gives `spec` to a supervisor. Must be called within a runtime.
     pub fn launch(&mut self, spec: &Spec) -> io::Result<(Supervisor, WordReader)> {
-        let spare = self.spare.take();
-        let ready = spare.and_then(|(mut supervisor, line)| {
-            (!supervisor.has_ended()).then_some((supervisor, line))
-        });
-        let (supervisor, line) = ready.map_or_else(|| self.spawn(), Ok)?;
+        let (supervisor, line) = if spec.on_terminal {
+            // The spare has left the terminal for good.
+            self.spawn(helpers::SUPERVISE_ON_TERMINAL)?
+        } else {
+            let spare = self.spare.take();
+            let ready = spare.and_then(|(mut supervisor, line)| {
+                (!supervisor.has_ended()).then_some((supervisor, line))
+            });
+            ready.map_or_else(|| self.spawn(helpers::SUPERVISE), Ok)?
+        };
         // One that died meanwhile does not listen: that it claimed nothing is seen by what it says
         // next.
         let _ = spec.send(&line);
         line.set_nonblocking(true)?;
         let words = WordReader(tokio::net::UnixStream::from_std(line)?, Vec::new());
         // Without a spare the next command only takes longer to begin.
-        self.spare = self.spawn().ok();
+        if self.spare.is_none() {
+            self.spare = self.spawn(helpers::SUPERVISE).ok();
+        }
         Ok((supervisor, words))
     }
 
     #[expect(clippy::disallowed_methods, reason = "this room starts processes")]
-    fn spawn(&self) -> io::Result<(Supervisor, UnixStream)> {
+    fn spawn(&self, word: &str) -> io::Result<(Supervisor, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         // No group of its own: it makes itself a session, which the leader of a group cannot.
         let child = Command::new(os::own_executable()?)
-            .arg("__supervise")
+            .arg(word)
             .arg(&self.label)
             .env_clear()
             .current_dir("/")

@@ -25,6 +25,8 @@ pub struct Spec {
     pub sudo: Option<PathBuf>,
     /// Whether the command is run by that.
     pub as_root: bool,
+    /// Whether it has the terminal: then nothing of its output is kept.
+    pub on_terminal: bool,
     /// The whole environment of the command.
     pub environment: Vec<(String, String)>,
     pub working_dir: PathBuf,

@@ -25,7 +25,7 @@ use rustix::{
     process::{Signal, WaitOptions, WaitStatus},
 };
 use sha2::{Digest as _, Sha256};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
 use super::{
     Finish, Spec, Word,
@@ -50,16 +50,17 @@ const CHUNK: usize = 64 * 1024;
 /// How many chunks are taken in before everything else is looked at again.
 const CHUNKS: usize = 16;
 
-/// The program `provision __supervise`.
-pub fn supervise() -> ExitCode {
+/// The program `provision __supervise`. `on_terminal`, it stays where its command can talk with a
+/// person: in the foreground of the terminal, together with whoever started it.
+pub(super) fn supervise(on_terminal: bool) -> ExitCode {
     // Without a session of our own we would die with the terminal of whoever started us.
-    if rustix::process::setsid().is_err() {
+    if !on_terminal && rustix::process::setsid().is_err() {
         return ExitCode::FAILURE;
     }
     let Ok(runner) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let mut runner = UnixStream::from(runner);
     // All that needs no order is done before it comes: it may be waited for.
-    let Ok(signals) = Signals::listen() else { return ExitCode::FAILURE };
+    let Ok(signals) = Signals::listen(on_terminal) else { return ExitCode::FAILURE };
     os::adopt_orphans();
     let fs = Fs::real();
     let started = os::started(std::process::id()).unwrap_or(0);
@@ -99,15 +100,19 @@ struct Signals {
 }
 
 impl Signals {
-    /// Handlers, not ignored signals: those the command would inherit.
-    fn listen() -> io::Result<Self> {
+    /// Handlers, not ignored signals: those the command would inherit. What a person types at the
+    /// terminal is meant for the command alone.
+    fn listen(on_terminal: bool) -> io::Result<Self> {
         let (wake, sender) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         sender.set_nonblocking(true)?;
         let signals = Self { wake, terminate: Arc::default(), kill: Arc::default() };
         signal_hook::flag::register(SIGTERM, Arc::clone(&signals.terminate))?;
-        signal_hook::flag::register(SIGQUIT, Arc::clone(&signals.kill))?;
-        for signal in [SIGCHLD, SIGTERM, SIGQUIT, SIGHUP, SIGINT] {
+        if !on_terminal {
+            signal_hook::flag::register(SIGQUIT, Arc::clone(&signals.kill))?;
+        }
+        let typed = on_terminal.then_some(SIGTSTP);
+        for signal in [SIGCHLD, SIGTERM, SIGQUIT, SIGHUP, SIGINT].into_iter().chain(typed) {
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
         }
         Ok(signals)
@@ -170,7 +175,7 @@ impl<'a> Watch<'a> {
         };
         match start(spec, claimed) {
             Ok((child, pipe)) => {
-                (watch.child, watch.pipe) = (Some(child), Some(pipe));
+                (watch.child, watch.pipe) = (Some(child), pipe);
                 tell(runner, &Word::Spawned);
             }
             Err(error) => watch.problem = Some(error.to_string()),
@@ -269,7 +274,13 @@ impl<'a> Watch<'a> {
     /// Collects everyone who has ended: the command, and whoever came to us as an orphan.
     fn reap(&mut self) {
         loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
+            let stopped_too = self.spec.on_terminal.then_some(WaitOptions::UNTRACED);
+            let which = WaitOptions::NOHANG | stopped_too.unwrap_or(WaitOptions::empty());
+            match rustix::process::wait(which) {
+                // Nobody could start it again: there is no shell that knows of it.
+                Ok(Some((_, status))) if status.stopped() => {
+                    self.tree.signal(Signal::CONT, self.spec, now());
+                }
                 Ok(Some((pid, status))) => {
                     let pid = u32::try_from(pid.as_raw_nonzero().get()).ok();
                     self.tree.reaped(pid.unwrap_or(0));
@@ -364,12 +375,10 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Starts the command in a group of its own; returns its number and where its output comes from.
+/// Starts the command in a group of its own; returns its number and where its output comes from. On
+/// the terminal it stays in the group that has it, and its output is for whoever sits there.
 #[expect(clippy::disallowed_methods, reason = "this room starts processes")]
-fn start(spec: &Spec, claimed: &Claimed) -> io::Result<(u32, OwnedFd)> {
-    let (reader, writer) = io::pipe()?;
-    let reader = OwnedFd::from(reader);
-    rustix::io::ioctl_fionbio(&reader, true)?;
+fn start(spec: &Spec, claimed: &Claimed) -> io::Result<(u32, Option<OwnedFd>)> {
     let token = claimed.token().map_err(|error| error.source)?;
     let shell = super::environment::shell();
     let mut command = match spec.sudo.as_ref().filter(|_| spec.as_root) {
@@ -386,11 +395,18 @@ fn start(spec: &Spec, claimed: &Claimed) -> io::Result<(u32, OwnedFd)> {
         .arg(&spec.command)
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
-        .current_dir(&spec.working_dir)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .process_group(0);
+        .current_dir(&spec.working_dir);
+    let reader = if spec.on_terminal {
+        let terminal = os::open_terminal()?;
+        command.stdin(terminal.try_clone()?).stdout(terminal.try_clone()?).stderr(terminal);
+        None
+    } else {
+        let (reader, writer) = io::pipe()?;
+        let reader = OwnedFd::from(reader);
+        rustix::io::ioctl_fionbio(&reader, true)?;
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        Some(reader)
+    };
     let child = command.spawn().map_err(|error| explain(&error, spec, shell.program))?;
     drop(token);
     Ok((child.id(), reader))

@@ -153,6 +153,7 @@ impl CommandRecord {
             (None, index) => (1, index.unwrap_or(0)),
             (Some(ProbeKind::Verification), _) => (2, 0),
             (Some(ProbeKind::Version), _) => (3, 0),
+            (Some(ProbeKind::Environment), _) => (4, 0),
         }
     }
 }
@@ -184,6 +185,8 @@ pub enum ProbeKind {
     Detection,
     Version,
     Verification,
+    /// What a task sets up for those that need it.
+    Environment,
 }
 
 /// An attempt under way.

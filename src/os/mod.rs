@@ -25,4 +25,4 @@ pub use reserve::reserve;
 pub use signals::is_ignored;
 pub use space::{Space, space};
 pub use subreaper::adopt_orphans;
-pub use terminal::has_terminal;
+pub use terminal::{TerminalSettings, has_terminal, open_terminal};

@@ -58,6 +58,7 @@ mod signals;
 mod start;
 mod sudo;
 mod supervisors;
+mod terminal_mode;
 mod transitions;
 mod validation;
 mod walk;

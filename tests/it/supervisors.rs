@@ -44,6 +44,7 @@ fn order(directory: &Path, command: &str) -> Vec<u8> {
         command: command.into(),
         sudo: None,
         as_root: false,
+        on_terminal: false,
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         working_dir: directory.into(),
         timeout_ms: None,

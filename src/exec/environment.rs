@@ -11,7 +11,7 @@ use super::probe;
 pub const COOKIE: &str = "PROVISION_ATTEMPT";
 
 /// Taken over from whoever runs us, where they have it.
-const KEPT: [&str; 25] = [
+const KEPT: [&str; 31] = [
     "HOME",
     "USER",
     "LOGNAME",
@@ -37,6 +37,13 @@ const KEPT: [&str; 25] = [
     "HTTPS_PROXY",
     "NO_PROXY",
     "ALL_PROXY",
+    // Whom to trust where all traffic is opened on its way.
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
 ];
 
 /// Nobody is there to answer.
@@ -151,8 +158,9 @@ impl Environment {
         let kept = self.kept.iter().map(|(name, _)| name.as_str());
         let kept = kept.filter(|name| {
             name.to_ascii_lowercase().ends_with("_proxy")
-                || name.starts_with("LC_")
-                || matches!(*name, "LANG" | "LANGUAGE" | "TZ")
+                || ["LC_", "SSL_CERT_"].iter().any(|start| name.starts_with(start))
+                || matches!(*name, "LANG" | "LANGUAGE" | "TZ" | "GIT_SSL_CAINFO")
+                || matches!(*name, "CURL_CA_BUNDLE" | "REQUESTS_CA_BUNDLE" | "NODE_EXTRA_CA_CERTS")
         });
         let unattended = UNATTENDED.iter().map(|(name, _)| *name);
         unattended.chain(kept).map(str::to_owned).chain(given).collect()

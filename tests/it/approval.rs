@@ -237,6 +237,10 @@ fn a_catalog_that_changes_after_the_first_command_lets_the_session_finish_its_pl
     wait_until("the first command", || scene.has("begun"));
     child.kill().unwrap();
     child.wait().unwrap();
+    // A program that it was about to start may hold its lock a moment longer.
+    wait_until("the session is free", || {
+        scene.home.json(&["status", &scene.id])["status"] != "active"
+    });
     // Nothing has gone wrong with its tasks: it is not over yet.
     let gate = scene.home.json(&["status", &scene.id])["blocked_by"][0].clone();
     assert_eq!(

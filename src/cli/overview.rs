@@ -21,6 +21,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
          provision resume         go on with the newest unfinished session\n\
          provision status ID      where a session stands, and what comes next\n\
          provision history ID     what happened in it\n\
+         provision doctor         what keeps this machine from being set up\n\
          provision --help         everything else\n",
     );
     output::data(&text)?;

@@ -140,6 +140,7 @@ fn the_program_alone_shows_what_there_is_and_what_to_ask() {
     provision resume         go on with the newest unfinished session
     provision status ID      where a session stands, and what comes next
     provision history ID     what happened in it
+    provision doctor         what keeps this machine from being set up
     provision --help         everything else
     --- stderr
     ");

@@ -129,6 +129,21 @@ fn a_password_is_asked_for_once() {
 }
 
 #[test]
+fn nobody_but_sudo_is_told_the_password() {
+    let Some(machine) = Machine::with_password() else { return };
+    machine.plan(&json!([
+        {"id": "step", "commands": [{"command": "true", "requires_sudo": true}]},
+        {"id": "thief", "commands": [{"command":
+            "\"$SUDO_ASKPASS\" 'provision: the password for sudo' > ~/stolen; test ! -s ~/stolen"}]},
+    ]));
+    let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
+    terminal.wait_for("password (not shown): ").type_in(&format!("{PASSWORD}\n"));
+    let (screen, code) = terminal.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert_eq!(screen.matches("not shown").count(), 1, "{screen}");
+}
+
+#[test]
 fn three_wrong_passwords_pause() {
     let Some(machine) = Machine::with_password() else { return };
     machine.plan(&many_ways());

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     engine::{self, Level, Trouble},
     face,
+    model::SessionStatus,
 };
 
 pub(super) fn run(settings: &Settings, repair: bool) -> Result<ExitCode, Failure> {
@@ -30,11 +31,15 @@ pub(super) fn run(settings: &Settings, repair: bool) -> Result<ExitCode, Failure
     if repair {
         let blocking: Vec<_> = troubles.iter().filter(|trouble| blocks(trouble)).cloned().collect();
         let mended = engine::mend(&around, &blocking, "of this machine", &mut watcher(settings))?;
-        if mended.is_some() {
+        if let Some(mended) = mended {
+            let how = match mended.status {
+                SessionStatus::Completed => ", also after its repair",
+                _ => ", and its repair did not succeed",
+            };
             troubles = engine::look_at_machine(&around)?;
             for trouble in &mut troubles {
                 if blocking.iter().any(|before| before.id == trouble.id) {
-                    trouble.what.push_str(", also after its repair");
+                    trouble.what.push_str(how);
                     trouble.repair = None;
                 }
             }

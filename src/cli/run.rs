@@ -22,7 +22,7 @@ use crate::{
         Told, Watcher, Wishes,
     },
     face::{self, Progress},
-    model::{SessionId, SessionStatus},
+    model::{EventKind, SessionId, SessionStatus},
 };
 
 /// The most a file of values may have.
@@ -33,7 +33,7 @@ pub(super) fn apply(settings: &Settings, plan: &Path, args: RunArgs) -> Result<E
     run(settings, |around, watcher| {
         let given = engine::read_plan(plan)?;
         let asked = || engine::asked_of_plan(around, &given.0, &wishes);
-        wishes.shell_integration = shell::decide(settings, &wishes, asked);
+        wishes.shell_integration = shell::decide(settings, &wishes, asked)?;
         engine::apply(around, given, &wishes, watcher)
     })
 }
@@ -53,7 +53,7 @@ pub(super) fn resume(
             None => engine::newest_unfinished(&around.store)?,
         };
         let asked = || engine::asked_of_session(around, &id, &wishes);
-        wishes.shell_integration = shell::decide(settings, &wishes, asked);
+        wishes.shell_integration = shell::decide(settings, &wishes, asked)?;
         engine::resume(around, &id, failed, &wishes, watcher)
     })
 }
@@ -145,9 +145,14 @@ pub(super) fn watcher(settings: &Settings) -> impl FnMut(Told<'_>) {
         Told::Note(note) if json && !quiet => {
             output::talk(&format!("note: {}\n", face::visible(note)));
         }
-        told if !json && !quiet => output::talk(&progress.lines(&told)),
+        told if !json && (!quiet || is_bad_news(&told)) => output::talk(&progress.lines(&told)),
         _ => {}
     }
+}
+
+/// Whether even those want to hear it who want to hear little.
+fn is_bad_news(told: &Told<'_>) -> bool {
+    matches!(told, Told::Event(event) if matches!(event.kind, EventKind::TaskFailed { .. }))
 }
 
 fn exit_code(status: SessionStatus) -> u8 {

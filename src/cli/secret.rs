@@ -8,7 +8,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
+    termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr},
 };
 
 use crate::face::visible;
@@ -30,6 +30,8 @@ impl<'a> Hidden<'a> {
         let mut hidden = before.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
         hidden.local_modes.insert(LocalModes::ICANON | LocalModes::ISIG);
+        // Whoever stops us here comes back to a terminal that shows everything.
+        hidden.special_codes[SpecialCodeIndex::VSUSP] = 0;
         // What was typed before the question is no answer to it.
         tcsetattr(terminal, OptionalActions::Flush, &hidden)?;
         Ok(Self { terminal, before })
@@ -49,7 +51,8 @@ pub(super) fn ask_secret(question: &str, cancelled: &AtomicBool) -> io::Result<O
     let mut terminal = File::open("/dev/tty")?;
     let hidden = Hidden::begin(&terminal)?;
     let mut talk = io::stderr();
-    write!(talk, "{}\npassword (not shown): ", visible(question))?;
+    let lines: Vec<_> = question.lines().map(visible).collect();
+    write!(talk, "{} (not shown): ", lines.join("\n"))?;
     talk.flush()?;
     let mut line = Vec::new();
     let ended = loop {

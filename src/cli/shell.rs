@@ -8,7 +8,7 @@ use super::{
     settings::Settings,
 };
 use crate::{
-    engine::{self, AddedBlock, BlockError, ShellChoice, ShellFile, WantedBlock, Wishes},
+    engine::{self, AddedBlock, BlockError, RunError, ShellChoice, ShellFile, WantedBlock, Wishes},
     face,
     model::{TaskId, nearest},
 };
@@ -27,19 +27,21 @@ pub(super) fn decide(
     settings: &Settings,
     wishes: &Wishes,
     asked: impl FnOnce() -> Vec<WantedBlock>,
-) -> Option<ShellChoice> {
+) -> Result<Option<ShellChoice>, RunError> {
     if wishes.shell_integration.is_some() || settings.json || !ask::can_ask(settings) {
-        return wishes.shell_integration;
+        return Ok(wishes.shell_integration);
     }
     let blocks = asked();
     if blocks.is_empty() {
-        return None;
+        return Ok(None);
     }
     output::talk(&face::shell_question(&blocks));
     loop {
         // Whoever only presses Enter has not decided: the lines are shown when all is done.
-        let answer = ask::line("May they? yes, no, or show the lines [y/n/s] ")?.to_lowercase();
-        let allowed = match answer.as_str() {
+        let question = "May they? yes, no, or show the lines [y/n/s] ";
+        let answer = ask::line_or_signal(question).map_err(|_| RunError::Interrupted)?;
+        let Some(answer) = answer else { return Ok(None) };
+        let allowed = match answer.to_lowercase().as_str() {
             "y" | "yes" => true,
             "n" | "no" => false,
             "s" | "show" => {
@@ -48,7 +50,7 @@ pub(super) fn decide(
             }
             _ => continue,
         };
-        return Some(ShellChoice { allowed, asked: true });
+        return Ok(Some(ShellChoice { allowed, asked: true }));
     }
 }
 

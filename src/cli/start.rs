@@ -35,7 +35,7 @@ pub(super) fn start(
     run_with(settings, &around, |around, watcher| {
         let ready = engine::ready(around, &catalog, &request, &wishes)?;
         let asked = || engine::asked_of_plan(around, ready.plan(), &wishes);
-        wishes.shell_integration = shell::decide(settings, &wishes, asked);
+        wishes.shell_integration = shell::decide(settings, &wishes, asked)?;
         ready.start(around, &wishes, watcher)
     })
 }

@@ -48,6 +48,8 @@ struct Awaited<'t> {
     signalled: u8,
     named: Vec<String>,
     silence: Silence,
+    /// Since when a command that has the terminal is to give it back.
+    told_to_go: Option<Duration>,
 }
 
 impl Run<'_> {
@@ -82,6 +84,7 @@ impl Run<'_> {
             signalled: 0,
             named: Vec::new(),
             silence: Silence::default(),
+            told_to_go: None,
         };
         if !begun_here {
             self.tell(Told::TakenUp { task_id: &task.id, command: &command.command });
@@ -161,7 +164,11 @@ impl Run<'_> {
         let failed = |source| RunError::Attempt { id: id.clone(), source };
         let settings = if command.interactive {
             self.signals.leave_keys_to_command().map_err(failed)?;
-            Some(os::TerminalSettings::keep().map_err(failed)?)
+            let Ok(settings) = os::TerminalSettings::keep() else {
+                let problem = "it wants to talk with a person, and there is no terminal";
+                return Ok(Some(Box::new(Finish::not_started(problem.into()))));
+            };
+            Some(settings)
         } else {
             None
         };
@@ -194,7 +201,9 @@ impl Run<'_> {
                     self.pass_on_stop(awaited)?;
                     if self.stop.leave && self.terminal_is_lent {
                         // Without us it would sit on a terminal that belongs to somebody else.
-                        awaited.attempt.end(false)?;
+                        awaited.attempt.end(awaited.told_to_go.is_some())?;
+                        let now = self.around.clock.now().steady;
+                        awaited.told_to_go.get_or_insert(now);
                     } else if self.stop.leave {
                         return Ok(None);
                     }
@@ -205,6 +214,10 @@ impl Run<'_> {
                     self.show_output(awaited)?;
                     self.mention_silence(awaited);
                     self.pass_on_stop(awaited)?;
+                    let now = self.around.clock.now().steady;
+                    if awaited.told_to_go.is_some_and(|since| now.saturating_sub(since) > GRACE) {
+                        awaited.attempt.end(true)?;
+                    }
                     continue;
                 }
             };
@@ -269,9 +282,10 @@ impl Run<'_> {
     /// end must not keep us from hearing anything else.
     fn show_output(&mut self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
         // It would run over the question that is on the screen.
-        if self.rights.is_asking() {
-            return Ok(false);
-        }
+        if self.rights.is_asking() { Ok(false) } else { self.show_next(awaited) }
+    }
+
+    fn show_next(&mut self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
         let directory = awaited.attempt.directory();
         let Some(piece) = read_next(self.around.store.fs(), directory, awaited.shown)? else {
             return Ok(false);
@@ -286,7 +300,7 @@ impl Run<'_> {
 
     /// Shows what is left of the output of a command that has ended.
     fn show_all_output(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
-        while self.show_output(awaited)? {}
+        while self.show_next(awaited)? {}
         Ok(())
     }
 

@@ -92,7 +92,14 @@ pub(super) fn fail(run: &mut Run<'_>) -> Result<Ended, RunError> {
     let error = names.join(", ");
     run.queue(EventKind::SessionFailed { error: error.clone() });
     run.flush()?;
-    Ok(Ended { troubles: run.troubles.clone(), ..ended(run, Some(error), false) })
+    let mut troubles = run.troubles.clone();
+    if run.stop.is_asked() {
+        // Whoever wants to stop wants no repair that goes on afterwards.
+        for trouble in &mut troubles {
+            trouble.repair = None;
+        }
+    }
+    Ok(Ended { troubles, ..ended(run, Some(error), false) })
 }
 
 pub(super) fn pause(

@@ -121,8 +121,13 @@ fn locked(files: &[&str]) -> Option<LockHolder> {
     files.iter().find_map(|file| os::lock_holder(Path::new(file)))
 }
 
-/// The living process whose number stands in a file.
+/// The living process whose number stands in a file. Such a file may be older than the machine's last
+/// start: a number that belongs to something else by now means nothing.
 fn named_in(file: &str) -> Option<LockHolder> {
+    const USERS: [&str; 8] =
+        ["dnf", "dnf5", "dnf-3", "yum", "rpm", "zypper", "packagekitd", "dnf-automatic"];
     let text = std::fs::read_to_string(file).ok()?;
-    LockHolder::of(text.trim().parse().ok()?)
+    let number: u32 = text.trim().parse().ok()?;
+    let users = os::named(&USERS).into_iter();
+    users.map(LockHolder::from).find(|user| user.pid == Some(number))
 }

@@ -24,6 +24,8 @@ use crate::{
 
 /// How often a person may try.
 const TRIES: usize = 3;
+/// A person may have several, and root another one.
+const QUESTION: &str = "your own password, for sudo";
 /// The longest request that is read.
 const LONGEST: u64 = 16 * 1024;
 
@@ -33,6 +35,8 @@ pub(super) enum Asked {
     Known,
     /// sudo took none of them: what it said last.
     Refused(String),
+    /// sudo lets this user do nothing, whatever the password: what it said.
+    Forbidden(String),
     /// The person would rather not.
     Declined,
 }
@@ -133,9 +137,12 @@ impl PasswordKeeper {
             } else {
                 format!("sudo did not accept it ({said}); try {number} of {TRIES}")
             };
-            let Some(password) = self.ask(text).await else { return Asked::Declined };
+            let question = format!("{text}\n{QUESTION}");
+            let Some(password) = self.ask(question).await else { return Asked::Declined };
             match self.check(password).await {
                 Ok(()) => return Asked::Known,
+                // No other password would help.
+                Err(why) if is_about_rights(&why) => return Asked::Forbidden(why),
                 Err(why) => said = why,
             }
         }
@@ -161,6 +168,7 @@ impl PasswordKeeper {
 
     async fn ask(&self, text: String) -> Option<String> {
         let (asker, cancelled) = (self.asker.clone(), Arc::clone(&self.cancelled));
+        cancelled.store(false, Ordering::Relaxed);
         self.is_asking.store(true, Ordering::Relaxed);
         let answer = tokio::task::spawn_blocking(move || asker.ask_secret(&text, &cancelled)).await;
         self.is_asking.store(false, Ordering::Relaxed);
@@ -216,6 +224,11 @@ impl PasswordKeeper {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether sudo refuses the person rather than the password.
+fn is_about_rights(said: &str) -> bool {
+    ["may not run sudo", "not in the sudoers", "not allowed to"].iter().any(|w| said.contains(w))
 }
 
 /// Who is behind a connection, if it is one who may ask: a program of this user that a program with

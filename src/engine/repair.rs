@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     flow::doctor::{Trouble, repair_plan},
-    model::SessionStatus,
+    model::{REPAIR, SessionStatus},
 };
 
 /// Runs the repair of all these, as far as there is one.
@@ -29,7 +29,7 @@ pub fn mend(
     let approved_by = approves(&Approval::Unattended, &digest)?;
     let wishes = Wishes::unattended();
     let data = UserData::default();
-    let objective = Some(format!("repair {purpose}"));
+    let objective = Some(format!("{REPAIR}{purpose}"));
     let ended = apply_plan(around, plan, digest, approved_by, data, &wishes, objective, watcher)?;
     watcher(Told::Repaired(&ended));
     Ok(Some(ended))
@@ -49,13 +49,25 @@ pub(super) fn mend_and_go_on(
     let mut mended = Vec::new();
     loop {
         let purpose = format!("for session {}", ended.session_id);
-        let repaired = mend(around, &ended.troubles, &purpose, watcher)?;
-        let Some(repaired) = repaired else { return Ok(ended) };
+        let repaired = match mend(around, &ended.troubles, &purpose, watcher) {
+            Ok(Some(repaired)) => repaired,
+            Ok(None) => return Ok(ended),
+            Err(error) => {
+                // The session itself has ended in good order, and that is what matters.
+                watcher(Told::Note(&format!("the repair could not be run: {error}")));
+                return Ok(ended);
+            }
+        };
         if repaired.status != SessionStatus::Completed {
             watcher(Told::Note(&format!(
                 "the repair did not succeed: `provision logs {}` shows its output",
                 repaired.session_id
             )));
+            // What has just failed is no advice.
+            for trouble in ended.troubles.iter_mut().filter(|trouble| trouble.repair.is_some()) {
+                trouble.what.push_str(", and its repair did not succeed");
+                trouble.repair = None;
+            }
             return Ok(ended);
         }
         // A run that has these again gets no repair for them: each round mends something new.

@@ -47,17 +47,16 @@ impl RootRights {
     fn set_up(around: &Surroundings, id: &SessionId) -> std::io::Result<Self> {
         let rights = around.environment.rights();
         let place = around.store.home().helpers(id);
-        let desk = Arc::new(SudoDesk::set_up(around.store.fs(), &place)?);
-        let mut this = Self { desk: Some(Arc::clone(&desk)), keeper: None, serving: None, rights };
-        if rights == Rights::Sudo
-            && let Some(asker) = around.asker.clone()
-        {
-            let socket = desk.listen()?;
-            let keeper = PasswordKeeper::new(asker, around.environment.clone(), desk);
-            this.serving = Some(keeper.serve(socket)?);
-            this.keeper = Some(keeper);
-        }
-        Ok(this)
+        let mut desk = SudoDesk::set_up(around.store.fs(), &place)?;
+        let Some(asker) = around.asker.clone().filter(|_| rights == Rights::Sudo) else {
+            let desk = Some(Arc::new(desk));
+            return Ok(Self { desk, keeper: None, serving: None, rights });
+        };
+        let socket = desk.listen()?;
+        let desk = Arc::new(desk);
+        let keeper = PasswordKeeper::new(asker, around.environment.clone(), Arc::clone(&desk));
+        let serving = Some(keeper.serve(socket)?);
+        Ok(Self { desk: Some(desk), keeper: Some(keeper), serving, rights })
     }
 
     /// What comes first in a command's PATH.
@@ -98,9 +97,9 @@ impl Run<'_> {
         match RootRights::set_up(self.around, &id) {
             Ok(rights) => self.rights = rights,
             Err(error) => {
-                let text = format!("commands that call sudo are on their own: {error}");
-                self.note(&text);
-                return Ok(None);
+                let context =
+                    format!("what commands need to become root cannot be set up: {error}");
+                return Ok(Some(NotAuthorized { reason: PauseReason::SystemError, context }));
             }
         }
         let tasks = flow::tasks_that_want_root(self.session(), &self.plan);
@@ -131,6 +130,12 @@ impl Run<'_> {
             Asked::Refused(said) => Some(NotAuthorized {
                 reason: PauseReason::CheckpointFailed,
                 context: format!("sudo did not accept the password: {said}"),
+            }),
+            Asked::Forbidden(said) => Some(NotAuthorized {
+                reason: PauseReason::CheckpointFailed,
+                context: format!(
+                    "this user may not use sudo, an administrator must allow it: {said}"
+                ),
             }),
             Asked::Declined => {
                 let why = self.stop.reason.clone();

@@ -214,7 +214,9 @@ impl<'a> Run<'a> {
             return;
         }
         // Whoever wants to stop does not want to answer first.
-        self.rights.cancel_asking();
+        if heard != Heard::Suspend && self.rights.is_asking() {
+            self.rights.cancel_asking();
+        }
         match heard {
             Heard::Interrupt => {
                 self.stop.interrupts = self.stop.interrupts.saturating_add(1);

@@ -29,7 +29,7 @@ use crate::{
         Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, PlanTask, Session,
         SessionId, SessionStatus, TaskId, TaskStatus,
     },
-    store::{LARGEST_PLAN, Recorder, Store},
+    store::{LARGEST_PLAN, Recorder, SessionSummary, Store},
 };
 
 /// How a plan is approved.
@@ -165,7 +165,9 @@ pub(super) fn unfinished(
     const LOOKED_AT: usize = 50;
     let listing = store.list(Some(LOOKED_AT))?;
     let sessions = listing.sessions.into_iter();
-    let open = sessions.filter(|session| session.status != SessionStatus::Completed);
+    let is_open =
+        |session: &SessionSummary| session.status != SessionStatus::Completed && !session.is_repair;
+    let open = sessions.filter(is_open);
     Ok(open.map(|session| session.id).filter(|id| Some(id) != own).collect())
 }
 
@@ -268,7 +270,8 @@ fn look_before(around: &Surroundings, id: &SessionId) -> Result<Vec<String>, Run
 /// newer and cannot be read may be the one that was meant, so it is not passed by in silence.
 pub fn newest_unfinished(store: &Store) -> Result<SessionId, RunError> {
     let listing = store.list(None)?;
-    let unfinished = listing.sessions.into_iter().find(|s| s.status != SessionStatus::Completed);
+    let mut sessions = listing.sessions.into_iter();
+    let unfinished = sessions.find(|s| s.status != SessionStatus::Completed && !s.is_repair);
     let unreadable = listing.unreadable.into_iter().max_by(|a, b| a.id.cmp(&b.id));
     match (unfinished, unreadable) {
         (Some(session), Some(other)) if session.id > other.id => Ok(session.id),

@@ -34,6 +34,8 @@ impl Run<'_> {
                 if name == "PATH" {
                     let known = self.around.environment.search_path(&first);
                     path.extend(std::env::split_paths(&value).filter(|p| !known.contains(p)));
+                } else if is_private(name) {
+                    variables.insert(name.into(), "(set)".into());
                 } else if value.len() <= LONGEST {
                     variables.insert(name.into(), value.into());
                 }
@@ -46,7 +48,7 @@ impl Run<'_> {
 
     /// All variables as a command of someone who needs the task would have them.
     async fn resolved(&mut self, task: &PlanTask) -> Result<String, RunError> {
-        let seen = self.probe(task, ProbeKind::Environment, "env", |_| Ok(())).await?;
+        let seen = self.probe(task, ProbeKind::Environment, "env -0", |_| Ok(())).await?;
         if let Some(error) = &seen.error {
             self.note(&format!("what {} sets up cannot be found out: {error}", task.id));
             return Ok(String::new());
@@ -55,35 +57,37 @@ impl Run<'_> {
     }
 }
 
-/// `NAME=value` line by line; a line that begins no such thing goes on with the one before.
-fn assignments(output: &str) -> Vec<(&str, String)> {
-    let mut found: Vec<(&str, String)> = Vec::new();
-    for line in output.lines() {
-        let is_name = |name: &str| {
-            !name.is_empty()
-                && !name.starts_with(|c: char| c.is_ascii_digit())
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
-        match (line.split_once('=').filter(|(name, _)| is_name(name)), found.last_mut()) {
-            (Some((name, value)), _) => found.push((name, value.to_owned())),
-            (None, Some((_, value))) => {
-                value.push('\n');
-                value.push_str(line);
-            }
-            (None, None) => {}
-        }
-    }
-    found
+/// `NAME=value`, one after the other.
+fn assignments(output: &str) -> impl Iterator<Item = (&str, String)> {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let pairs = output.split('\0').filter_map(|entry| entry.split_once('='));
+    pairs.filter(move |(name, _)| is_name(name)).map(|(name, value)| (name, value.to_owned()))
+}
+
+/// Whether a variable is likely to hold what nobody else should read.
+fn is_private(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "_KEY"].iter().any(|w| name.contains(w))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::assignments;
+    use super::{assignments, is_private};
 
     #[test]
     fn a_value_may_have_lines() {
-        let found = assignments("A=1\nB=two\n lines\nBASH_FUNC_x%%=() {\n}\nC==\n");
-        let b = "two\n lines\nBASH_FUNC_x%%=() {\n}".to_owned();
-        assert_eq!(found, [("A", "1".to_owned()), ("B", b), ("C", "=".to_owned())]);
+        let found: Vec<_> =
+            assignments("A=1\0B=two\nC=lines\0BASH_FUNC_x%%=() {\n}\0D==\0").collect();
+        let b = "two\nC=lines".to_owned();
+        assert_eq!(found, [("A", "1".to_owned()), ("B", b), ("D", "=".to_owned())]);
+    }
+
+    #[test]
+    fn what_looks_private_is_told_apart() {
+        assert!(is_private("GITHUB_TOKEN") && is_private("aws_secret_access_key"));
+        assert!(!is_private("NVM_DIR") && !is_private("KEYBOARD"));
     }
 }

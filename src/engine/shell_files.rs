@@ -88,8 +88,7 @@ pub(super) fn wanted(environment: &Environment, task: &PlanTask) -> Vec<WantedBl
     if task.shell_integration.is_empty() {
         return Vec::new();
     }
-    let files = surroundings(environment)
-        .files_in_use(|file| file.symlink_metadata().is_ok_and(|there| !there.is_dir()));
+    let files = surroundings(environment).files_in_use(is_file);
     let block = |(shell, file): (Shell, PathBuf)| {
         let lines = task.shell_integration.get(shell.name())?;
         Some(WantedBlock { task_id: task.id.clone(), shell, file, lines: lines.clone() })
@@ -156,7 +155,8 @@ fn change(
 /// Whose lines are in the files of all shells there could be.
 pub fn shell_files(environment: &Environment) -> Vec<ShellFile> {
     let around = surroundings(environment);
-    let all = Shell::ALL.into_iter().filter_map(|shell| Some((shell, around.file(shell)?)));
+    let all =
+        Shell::ALL.into_iter().filter_map(|shell| Some((shell, around.file(shell, is_file)?)));
     all.map(|(shell, file)| ShellFile { shell, tasks: tasks_in(&file), file }).collect()
 }
 
@@ -249,4 +249,9 @@ fn open_blocks(around: &Surroundings, plan: &Plan, session: Option<&Document>) -
     let tasks = plan.tasks.iter().filter(is_open);
     let blocks = tasks.flat_map(|task| wanted(&around.environment, task));
     blocks.filter(|block| !block.is_there()).collect()
+}
+
+/// Whether there is something that a shell would read, or a link that may lead to it.
+fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|there| !there.is_dir())
 }

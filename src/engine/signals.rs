@@ -1,10 +1,21 @@
 //! What the terminal and the system ask of a run.
 
-use std::io;
+use std::{
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::os;
+
+/// Whether a run of this process has listened to keys: that cannot be taken back.
+static KEYS_ARE_TAKEN: AtomicBool = AtomicBool::new(false);
+
+fn keys() -> io::Result<(Signal, Signal)> {
+    let suspend = SignalKind::from_raw(signal_hook::consts::SIGTSTP);
+    Ok((signal(SignalKind::quit())?, signal(suspend)?))
+}
 
 #[derive(Debug)]
 pub(super) struct Signals {
@@ -47,15 +58,16 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
-            keys: None,
+            // Once anyone has listened, nothing else happens when they are pressed.
+            keys: if KEYS_ARE_TAKEN.load(Ordering::Relaxed) { Some(keys()?) } else { None },
         })
     }
 
     /// From now on no key ends or stops us: a command is about to get them.
     pub(super) fn leave_keys_to_command(&mut self) -> io::Result<()> {
         if self.keys.is_none() {
-            let suspend = SignalKind::from_raw(signal_hook::consts::SIGTSTP);
-            self.keys = Some((signal(SignalKind::quit())?, signal(suspend)?));
+            self.keys = Some(keys()?);
+            KEYS_ARE_TAKEN.store(true, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -122,7 +122,13 @@ impl Attempt {
             name: String::new(),
             started: claim.start_time,
         };
-        let signal = if harshly { Signal::QUIT } else { Signal::TERM };
+        // On a terminal anyone can type the one: there, another means it.
+        let is_on_terminal = claim.sid != claim.pid;
+        let signal = match (harshly, is_on_terminal) {
+            (false, _) => Signal::TERM,
+            (true, false) => Signal::QUIT,
+            (true, true) => Signal::USR1,
+        };
         Ok(os::signal(&supervisor, signal) == Sent::Sent)
     }
 

@@ -64,8 +64,9 @@ impl Claim {
         let pid = std::process::id();
         Self {
             pid,
-            // A supervisor leads the session and the group it is in.
-            sid: pid,
+            // A supervisor leads the session it is in, unless it stays on the terminal.
+            sid: rustix::process::getsid(None)
+                .map_or(pid, |sid| u32::try_from(sid.as_raw_nonzero().get()).unwrap_or(pid)),
             pgid: pid,
             start_time,
             boot_id: boot_id.into(),

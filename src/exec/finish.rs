@@ -37,6 +37,24 @@ pub struct Finish {
     pub problem: Option<String>,
 }
 
+impl Finish {
+    /// One of which nothing has run: why.
+    pub fn not_started(problem: String) -> Self {
+        Self {
+            outcome: AttemptOutcome::NotStarted,
+            exit_code: None,
+            signal: None,
+            duration_ms: 0,
+            bytes: 0,
+            dropped: 0,
+            hash: checksum(b""),
+            descendants: 0,
+            survivors: Vec::new(),
+            problem: Some(problem),
+        }
+    }
+}
+
 /// A result to come: room for it is taken.
 #[derive(Debug)]
 pub(super) struct Room(File);

@@ -48,8 +48,8 @@ impl Environment {
 pub struct SudoDesk {
     directory: PathBuf,
     socket: PathBuf,
-    /// Where the socket is if its name would be too long beside the rest.
-    _elsewhere: Option<TempDir>,
+    /// Where the socket is if it cannot be beside the rest.
+    elsewhere: Option<TempDir>,
 }
 
 impl SudoDesk {
@@ -81,12 +81,21 @@ impl SudoDesk {
             Err(error) if error.not_found() => {}
             removed => removed.map_err(disk)?,
         }
-        Ok(Self { directory: directory.into(), socket, _elsewhere: elsewhere })
+        Ok(Self { directory: directory.into(), socket, elsewhere })
     }
 
     /// Where programs that ask for the password come to.
-    pub fn listen(&self) -> io::Result<UnixListener> {
-        let listener = UnixListener::bind(&self.socket)?;
+    pub fn listen(&mut self) -> io::Result<UnixListener> {
+        let listener = match UnixListener::bind(&self.socket) {
+            // Not every file system has sockets.
+            Err(_) if self.elsewhere.is_none() => {
+                let short = tempfile::Builder::new().prefix("provision-").tempdir()?;
+                self.socket = short.path().join("socket");
+                self.elsewhere = Some(short);
+                UnixListener::bind(&self.socket)?
+            }
+            bound => bound?,
+        };
         listener.set_nonblocking(true)?;
         Ok(listener)
     }
@@ -110,7 +119,9 @@ impl SudoDesk {
             variables.extend([
                 (sudo_shim::ASK.to_owned(), "1".to_owned()),
                 (askpass::SOCKET.to_owned(), text(&self.socket)),
+                // For those who call the real one by its path.
                 ("SUDO_ASKPASS".to_owned(), text(&self.directory.join(helpers::ASKPASS))),
+                ("SUDO_PROMPT".to_owned(), sudo_shim::PROMPT.to_owned()),
             ]);
         }
         variables

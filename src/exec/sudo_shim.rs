@@ -12,7 +12,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use super::{environment, sudo_words::SudoWords};
+use super::{environment, helpers, sudo_words::SudoWords};
 use crate::os;
 
 /// The names of the variables that reach what runs as root.
@@ -34,7 +34,7 @@ pub(super) fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         return give_up("sudo: it is not installed, and this is not root", 127);
     };
     let mut command = command(&real);
-    if !meant.settles_the_password() {
+    if meant.may_take_a_password() && !meant.settles_the_password() {
         command.arg(if variable(ASK).is_some() { "-A" } else { "-n" });
         if !meant.has('p') {
             command.args(["-p", PROMPT]);
@@ -84,11 +84,11 @@ fn real_sudo() -> Option<PathBuf> {
     let path = variable("PATH").unwrap_or_else(|| environment::USUAL_PATH.into());
     let places: Vec<_> = std::env::split_paths(&path).collect();
     let usual = std::env::split_paths(environment::USUAL_PATH);
-    places
-        .into_iter()
-        .chain(usual)
-        .map(|place| place.join("sudo"))
-        .find(|candidate| os::is_executable(candidate) && candidate.canonicalize().ok() != own)
+    places.into_iter().chain(usual).map(|place| place.join("sudo")).find(|candidate| {
+        // Beside one of ours lies its askpass, whichever copy of this program it is.
+        let is_ours = candidate.with_file_name(helpers::ASKPASS).exists();
+        os::is_executable(candidate) && !is_ours && candidate.canonicalize().ok() != own
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "it is a program of its own, and has no settings")]

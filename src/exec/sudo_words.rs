@@ -119,6 +119,11 @@ impl SudoWords {
         !asks && (!self.command.is_empty() || self.has('s') || self.has('i'))
     }
 
+    /// Whether sudo may want a password for it.
+    pub(super) fn may_take_a_password(&self) -> bool {
+        self.runs_something() || ['e', 'l', 'v'].into_iter().any(|letter| self.has(letter))
+    }
+
     /// Whether it says by itself where a password comes from, or that there is to be none.
     pub(super) fn settles_the_password(&self) -> bool {
         ['A', 'n', 'S'].into_iter().any(|letter| self.has(letter))
@@ -196,6 +201,16 @@ mod tests {
         }
         for text in ["id", "-E id", "id -n", "-u n id", "-p S id"] {
             assert!(!words(text).settles_the_password(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_never_takes_a_password_is_known() {
+        for text in ["-k", "-K", "-V", "--reset-timestamp", ""] {
+            assert!(!words(text).may_take_a_password(), "{text}");
+        }
+        for text in ["-v", "-l", "-e /etc/hosts", "id", "-k id"] {
+            assert!(words(text).may_take_a_password(), "{text}");
         }
     }
 

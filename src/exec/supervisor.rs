@@ -25,7 +25,7 @@ use rustix::{
     process::{Signal, WaitOptions, WaitStatus},
 };
 use sha2::{Digest as _, Sha256};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1};
 
 use super::{
     Finish, Spec, Word,
@@ -108,10 +108,9 @@ impl Signals {
         sender.set_nonblocking(true)?;
         let signals = Self { wake, terminate: Arc::default(), kill: Arc::default() };
         signal_hook::flag::register(SIGTERM, Arc::clone(&signals.terminate))?;
-        if !on_terminal {
-            signal_hook::flag::register(SIGQUIT, Arc::clone(&signals.kill))?;
-        }
-        let typed = on_terminal.then_some(SIGTSTP);
+        let kill = if on_terminal { SIGUSR1 } else { SIGQUIT };
+        signal_hook::flag::register(kill, Arc::clone(&signals.kill))?;
+        let typed = [SIGTSTP, SIGUSR1].into_iter().filter(|_| on_terminal);
         for signal in [SIGCHLD, SIGTERM, SIGQUIT, SIGHUP, SIGINT].into_iter().chain(typed) {
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
         }

@@ -99,7 +99,8 @@ impl Progress {
                 } else {
                     String::new()
                 };
-                writeln!(text, "  $ {}{again}", visible(&started.command))
+                let lines: Vec<_> = started.command.trim_end().lines().map(visible).collect();
+                writeln!(text, "  $ {}{again}", lines.join("\n    "))
             }
             EventKind::CommandFinished(finished) => {
                 self.end_line(text);

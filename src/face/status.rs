@@ -40,6 +40,9 @@ pub fn status_text(context: &Context) -> String {
             line("", &visible(advice));
         }
     }
+    if let Some(why) = &context.paused_because {
+        line("because", &visible(why));
+    }
     for gate in &context.blocked_by {
         line("gate", &super::gate_text(gate));
     }

@@ -43,7 +43,9 @@ impl Diagnosis {
 
 /// How often a command may be tried again after such a failure.
 pub fn retries(command: &PlanCommand, diagnosis: &Diagnosis) -> u32 {
-    command.retries.unwrap_or(if diagnosis.is_transient { TRANSIENT_RETRIES } else { 0 })
+    // A package lock is waited for; trying again beside that would do the rest of the command twice.
+    let passes = diagnosis.is_transient && diagnosis.class != ErrorClass::PackageLockHeld;
+    command.retries.unwrap_or(if passes { TRANSIENT_RETRIES } else { 0 })
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -21,6 +21,8 @@ pub struct Context {
     pub failed: Vec<Failed>,
     pub resume_point: Option<ResumePoint>,
     pub resume_points: Vec<ResumePoint>,
+    /// Why nobody is at work on it.
+    pub paused_because: Option<String>,
     /// The decision a person has to make before the session can go on.
     pub pending: Option<String>,
     /// Gates of the phase it is in that do not hold yet.
@@ -126,6 +128,11 @@ impl Context {
                 .collect(),
             resume_point: document.resume_point.clone(),
             resume_points: document.resume_points.clone(),
+            paused_because: document
+                .lifecycle
+                .as_ref()
+                .filter(|_| document.meta.status == SessionStatus::Paused)
+                .and_then(|lifecycle| lifecycle.paused_context.clone()),
             pending: waiting
                 .map(|point| format!("{}: {}", point.task_id, point.context))
                 .or_else(|| unapproved(document).map(|_| "whether its plan may run".into())),

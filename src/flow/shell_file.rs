@@ -40,7 +40,7 @@ impl Shell {
 impl ShellSurroundings {
     /// The file that an interactive shell reads at its start. The terminals of macOS start bash as
     /// a login shell, which reads another.
-    pub fn file(&self, shell: Shell) -> Option<PathBuf> {
+    pub fn file(&self, shell: Shell, is_there: impl Fn(&Path) -> bool) -> Option<PathBuf> {
         let home = self.home.as_deref().filter(|home| home.is_absolute())?;
         // Neither means anything unless it is absolute.
         let place = |given: &Option<String>| {
@@ -48,7 +48,12 @@ impl ShellSurroundings {
         };
         Some(match shell {
             Shell::Zsh => place(&self.zdotdir).unwrap_or_else(|| home.into()).join(".zshrc"),
-            Shell::Bash if self.is_macos => home.join(".bash_profile"),
+            // Of these it reads only the first that is there: a new one would hide the others.
+            Shell::Bash if self.is_macos => {
+                let mut known = [".bash_profile", ".bash_login", ".profile"].map(|n| home.join(n));
+                let first = known.iter().position(|file| is_there(file)).unwrap_or(0);
+                std::mem::take(&mut known[first])
+            }
             Shell::Bash => home.join(".bashrc"),
             Shell::Fish => place(&self.xdg_config_home)
                 .unwrap_or_else(|| home.join(".config"))
@@ -64,7 +69,8 @@ impl ShellSurroundings {
     /// The shells that a person uses, as far as can be seen, and their files: the login shell, and
     /// each other that has its file already.
     pub fn files_in_use(&self, is_there: impl Fn(&Path) -> bool) -> Vec<(Shell, PathBuf)> {
-        let all = Shell::ALL.into_iter().filter_map(|shell| Some((shell, self.file(shell)?)));
+        let all =
+            Shell::ALL.into_iter().filter_map(|shell| Some((shell, self.file(shell, &is_there)?)));
         all.filter(|(shell, file)| self.is_login_shell(*shell) || is_there(file)).collect()
     }
 }
@@ -87,7 +93,7 @@ mod tests {
     fn each_shell_has_its_file_and_may_be_told_to_look_elsewhere() {
         let mut around = ada();
         let file = |around: &ShellSurroundings, shell| {
-            around.file(shell).unwrap().to_string_lossy().into_owned()
+            around.file(shell, |_| false).unwrap().to_string_lossy().into_owned()
         };
         assert_eq!(file(&around, Shell::Zsh), "/home/ada/.zshrc");
         assert_eq!(file(&around, Shell::Bash), "/home/ada/.bashrc");

@@ -19,6 +19,9 @@ use super::{
 /// The version of the document format this program writes.
 pub const VERSION: &str = "1.1.0";
 
+/// How the objective of a session begins that only mends the machine for others.
+pub const REPAIR: &str = "repair ";
+
 /// Fields of a document that this program does not know; they are written back as they came.
 pub type Extra = Map<String, Value>;
 

@@ -36,8 +36,8 @@ pub use catalog::{
 };
 pub use difference::{Difference, differences};
 pub use document::{
-    Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, Recovery,
-    SessionStatus, ShellDecision, VERSION,
+    Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, REPAIR,
+    Recovery, SessionStatus, ShellDecision, VERSION,
 };
 pub use error_class::ErrorClass;
 pub use event::{

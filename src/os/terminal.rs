@@ -4,7 +4,7 @@ use std::{fs::File, io, os::fd::OwnedFd};
 
 use rustix::{
     fs::{Mode, OFlags},
-    termios::{OptionalActions, Termios, tcgetattr, tcsetattr},
+    termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr},
 };
 
 /// Whether there is one, wherever its input and output go.
@@ -35,6 +35,10 @@ impl TerminalSettings {
 
 impl Drop for TerminalSettings {
     fn drop(&mut self) {
+        // From the background it would stop us.
+        if tcgetpgrp(&self.terminal) != Ok(rustix::process::getpgrp()) {
+            return;
+        }
         // One that is gone needs nothing.
         let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
     }

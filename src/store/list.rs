@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::{Shelf, Store, StoreError, document};
 use crate::{
     disk::EntryKind,
-    model::{Document, Phase, SessionId, SessionStatus, TaskStatus, Timestamp},
+    model::{Document, Phase, REPAIR, SessionId, SessionStatus, TaskStatus, Timestamp},
 };
 
 /// The sessions of a home, newest first.
@@ -34,6 +34,8 @@ pub struct SessionSummary {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub tasks: TaskCounts,
+    /// Whether it only mended the machine for others: nobody means it unless they name it.
+    pub is_repair: bool,
     pub path: PathBuf,
 }
 
@@ -89,7 +91,12 @@ impl Store {
     /// The session that `text` means: an id, the beginning of just one, or `latest`.
     pub fn resolve(&self, text: &str) -> Result<SessionId, StoreError> {
         if text == "latest" {
-            let newest = self.ids()?.pop_last().map(|(id, _)| id);
+            let ids = self.ids()?;
+            let is_meant = |(id, shelves): &(&SessionId, &BTreeSet<Shelf>)| {
+                !self.summary(id, shelves).is_ok_and(|summary| summary.is_repair)
+            };
+            let newest = ids.iter().rev().find(is_meant).or_else(|| ids.last_key_value());
+            let newest = newest.map(|(id, _)| id.clone());
             return newest.ok_or_else(|| StoreError::Empty(self.home.path().into()));
         }
         if !SessionId::is_prefix(text) {
@@ -180,9 +187,14 @@ impl SessionSummary {
             created_at: document.meta.created_at.clone(),
             updated_at: document.meta.updated_at.clone(),
             tasks: TaskCounts::of(document.tasks.values().map(|task| task.status)),
+            is_repair: is_repair(document.meta.objective.as_deref()),
             path,
         }
     }
+}
+
+fn is_repair(objective: Option<&str>) -> bool {
+    objective.is_some_and(|objective| objective.starts_with(REPAIR))
 }
 
 /// The few fields of a document that a summary needs.
@@ -203,6 +215,7 @@ struct GlanceMeta {
     created_at: Timestamp,
     updated_at: Timestamp,
     journal_offset: Option<u64>,
+    objective: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -230,6 +243,7 @@ impl Glance {
             created_at: self.meta.created_at,
             updated_at: self.meta.updated_at,
             tasks: TaskCounts::of(self.tasks.into_values().map(|task| task.status)),
+            is_repair: is_repair(self.meta.objective.as_deref()),
             path,
         }
     }

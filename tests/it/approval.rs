@@ -81,6 +81,7 @@ fn a_plan_is_approved_by_the_beginning_of_its_digest_and_then_runs() {
     tasks     0 of 2 tasks settled
     started   [TIME]
     updated   [TIME]
+    because   the plan waits for approval
     gate      plan_approved (MUST, pending): the plan [DIGEST] waits for approval
     decision  whether its plan may run
     next      `provision resume [ID]` shows its plan; `provision approve [ID] [DIGEST]` approves it

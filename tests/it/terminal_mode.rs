@@ -126,7 +126,8 @@ fn the_keys_are_heard_again_by_the_run_afterwards() {
 #[test]
 fn a_run_that_is_told_to_terminate_takes_the_command_with_it() {
     let home = Home::new();
-    let asks = "printf 'wait%s\\n' ing; exec sleep 1000";
+    // It does not listen when it is asked.
+    let asks = "trap '' TERM; printf 'wait%s\\n' ing; exec sleep 1000";
     let mut terminal = run(&home, &asking(asks), "exec ", "");
     terminal.wait_for("waiting");
     let program = env!("CARGO_BIN_EXE_provision");

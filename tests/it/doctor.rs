@@ -358,7 +358,7 @@ fn a_home_without_room_for_packages_stops_the_run_until_there_is_some() {
 fn without_sudo_others_than_root_are_told_so() {
     let Some(machine) = machine() else { return };
     machine.said(&["rm", "-f", "/usr/bin/sudo", "/usr/local/bin/sudo", "/bin/sudo"]);
-    let as_nobody = ["setpriv", "--reuid", "nobody", "--clear-groups", "--"];
+    let as_nobody = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--"];
     let doctor = ["provision", "--json", "--home", "/tmp/nobodys", "doctor"];
     let output = machine.run(&[&as_nobody[..], &doctor[..]].concat());
     assert_eq!(output.code, Some(4), "{}", output.stderr);

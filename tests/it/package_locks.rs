@@ -110,7 +110,8 @@ fn whoever_may_not_open_the_lock_sees_its_holder_all_the_same() {
     machine.said(&["chown", "nobody", "/nobodys"]);
     let plan = plan(&machine, &json!({"command": "true", "locks": ["apt"]}));
     let words = ["provision", "--home", "/nobodys/home", "apply", plan, "--yes"];
-    let as_nobody = ["setpriv", "--reuid", "nobody", "--clear-groups", "--"];
+    // Neither as its owner nor as the group that may read it.
+    let as_nobody = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--"];
     let (mut run, mut said) = begin(&machine, &[&as_nobody[..], &words[..]].concat());
     let line = wait_for(&mut said, "waiting for it");
     assert!(line.starts_with("apt's lock is held by python3 ("), "{line}");

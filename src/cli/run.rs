@@ -19,7 +19,7 @@ use super::{
 use crate::{
     engine::{
         self, Approval, Ended, Failed, GivenData, Interrupted, RunError, ShellChoice, Surroundings,
-        Told, Watcher, Wishes,
+        Told, Trouble, Watcher, Wishes,
     },
     face::{self, Progress},
     model::{EventKind, SessionId, SessionStatus},
@@ -126,7 +126,7 @@ pub(super) fn run_with(
             {
                 let loaded = around.store.load(id).ok();
                 let status = loaded.map(|loaded| loaded.session.meta.status.name());
-                run_ended(id, status.unwrap_or("unknown"), failure.kind.exit_code());
+                run_ended(id, status.unwrap_or("unknown"), failure.kind.exit_code(), &[]);
             }
             Err(failure)
         }
@@ -143,7 +143,7 @@ pub(super) fn watcher(settings: &Settings) -> impl FnMut(Told<'_>) {
         Told::Repaired(ended) if json => json_end(ended),
         // Events are all there is on stdout; what else is to know is said beside them.
         Told::Note(note) if json && !quiet => {
-            output::talk(&format!("note: {}\n", face::visible(note)));
+            output::talk(&face::note_text(note));
         }
         told if !json && (!quiet || is_bad_news(&told)) => output::talk(&progress.lines(&told)),
         _ => {}
@@ -176,23 +176,16 @@ fn say_goodbye(settings: &Settings, ended: &Ended) -> ExitCode {
 /// The last line of a session that came to an end, or to a stop.
 fn json_end(ended: &Ended) {
     let Ended { session_id, status, troubles, .. } = ended;
-    let (name, exit_code) = (status.name(), exit_code(*status));
-    if troubles.is_empty() {
-        return run_ended(session_id, name, exit_code);
-    }
-    let findings = face::findings_json(troubles);
-    let line = json!({
-        "event": "run_ended", "session_id": session_id, "status": name, "exit_code": exit_code,
-        "findings": findings,
-    });
-    // Nobody is left to be told if even this cannot be written.
-    let _ = output::json_line(&line);
+    run_ended(session_id, status.name(), exit_code(*status), troubles);
 }
 
-/// The last line of a run for programs.
-fn run_ended(id: &SessionId, status: &str, exit_code: u8) {
-    let line =
+/// The last line of a run for programs, with what is wrong with the machine where it ended for that.
+fn run_ended(id: &SessionId, status: &str, exit_code: u8, troubles: &[Trouble]) {
+    let mut line =
         json!({"event": "run_ended", "session_id": id, "status": status, "exit_code": exit_code});
+    if !troubles.is_empty() {
+        line["findings"] = json!(face::findings_json(troubles));
+    }
     // Nobody is left to be told if even this cannot be written.
     let _ = output::json_line(&line);
 }

@@ -56,7 +56,8 @@ impl Run<'_> {
         }
         // It may take its time: what is known by now is not kept waiting.
         self.flush()?;
-        let found = self.not_mended_here(troubles(self.around, &needs).await);
+        let found = self.meanwhile(troubles(self.around, &needs)).await?;
+        let found = self.not_mended_here(found);
         let (blocking, warnings): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|trouble| trouble.level == Level::Blocks);
         for trouble in warnings {
@@ -76,8 +77,8 @@ impl Run<'_> {
         &mut self,
         class: ErrorClass,
         task: &PlanTask,
-    ) -> Vec<Trouble> {
-        let found = troubles(self.around, &Needs::of([task])).await;
+    ) -> Result<Vec<Trouble>, RunError> {
+        let found = self.meanwhile(troubles(self.around, &Needs::of([task]))).await?;
         let mut found = self.not_mended_here(found);
         found.retain(|trouble| explains(trouble, class));
         for trouble in &found {
@@ -85,7 +86,7 @@ impl Run<'_> {
                 self.troubles.push(trouble.clone());
             }
         }
-        found
+        Ok(found)
     }
 
     /// What this very plan mends is no news to it. What was mended already and is still there will

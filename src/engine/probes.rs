@@ -91,14 +91,7 @@ impl Run<'_> {
         let around = self.around;
         let before = around.clock.now().steady;
         let asked = Probe { command, environment: &around.environment, path: &path, setup: &setup };
-        let looking = probe(&asked);
-        tokio::pin!(looking);
-        let end = loop {
-            tokio::select! {
-                end = &mut looking => break end,
-                heard = self.signals.next() => self.hear(heard),
-            }
-        };
+        let end = self.meanwhile(probe(&asked)).await?;
         let took = around.clock.now().steady.saturating_sub(before);
         let (code, output, error) = match end {
             ProbeEnd::Exited { code, output } => {

@@ -106,7 +106,10 @@ impl Run<'_> {
         if tasks.is_empty() || self.rights.rights != Rights::Sudo {
             return Ok(None);
         }
-        if !sudo_wants_password(&self.around.environment).await {
+        let around = self.around;
+        let wants_password = self.meanwhile(sudo_wants_password(&around.environment)).await?;
+        // Whoever has asked to stop meanwhile is not asked for anything.
+        if !wants_password || self.stop.is_asked() {
             return Ok(None);
         }
         let Some(keeper) = self.rights.keeper.clone() else {
@@ -117,15 +120,7 @@ impl Run<'_> {
         };
         let names = tasks.iter().map(TaskId::as_str);
         let why = format!("root's rights are needed for {}", flow::gates::some_of(names));
-        let asked = keeper.know(&why);
-        tokio::pin!(asked);
-        let asked = loop {
-            tokio::select! {
-                asked = &mut asked => break asked,
-                heard = self.signals.next() => self.hear(heard),
-            }
-        };
-        Ok(match asked {
+        Ok(match self.meanwhile(keeper.know(&why)).await? {
             Asked::Known => None,
             Asked::Refused(said) => Some(NotAuthorized {
                 reason: PauseReason::CheckpointFailed,

@@ -274,6 +274,26 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Waits for something that is no command, and hears all that a run hears meanwhile.
+    pub(super) async fn meanwhile<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, RunError> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(done),
+                heard = self.signals.next() => self.hear(heard),
+                () = tokio::time::sleep(TICK) => self.tick()?,
+            }
+            if self.stop.is_asked() {
+                // Whoever wants to stop does not want to answer first.
+                self.rights.cancel_asking();
+            }
+        }
+    }
+
     pub(super) fn keep(&mut self, supervisor: Supervisor) {
         self.supervisors.push(supervisor);
     }

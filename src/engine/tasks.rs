@@ -164,7 +164,7 @@ impl Run<'_> {
         diagnosis: Diagnosis,
     ) -> Result<TaskEnd, RunError> {
         let mut resolution = diagnosis.advice;
-        for trouble in self.behind_failure(diagnosis.class, task).await {
+        for trouble in self.behind_failure(diagnosis.class, task).await? {
             resolution = format!("{resolution} {}; {}.", trouble.what, trouble.advice);
         }
         let failure_context = FailureContext {

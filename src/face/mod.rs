@@ -1,5 +1,6 @@
 //! What people and programs see: text for a terminal, JSON for scripts. Makes text and prints
-//! nothing; where it goes is for the command line to say.
+//! nothing; where it goes is for the command line to say. Only [`Terminal`] talks with a person by
+//! itself: prompts are drawn and answered in one place.
 
 mod catalog;
 mod diagnostics;
@@ -12,6 +13,7 @@ mod recover;
 mod sessions;
 mod shell;
 mod status;
+mod terminal;
 mod text;
 
 pub use catalog::{
@@ -31,4 +33,5 @@ pub use shell::{
     shell_lines, shell_question,
 };
 pub use status::status_text;
+pub use terminal::{Choice, Item, Left, Lettered, Line, Look, Pick, Reply, Terminal};
 pub use text::{note_text, plural, visible};

@@ -189,7 +189,7 @@ mod tests {
         for row in &rows {
             assert!(row.width < NARROW.columns, "{row:?}");
         }
-        rows.iter().map(|row| format!("{}\n", row.text)).collect()
+        rows.iter().flat_map(|row| [&*row.text, "\n"]).collect()
     }
 
     #[test]

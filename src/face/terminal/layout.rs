@@ -221,23 +221,30 @@ pub(super) fn heading(
 /// Which keys do what, in as many rows as it takes.
 pub(super) fn footer(parts: &[String], width: usize, look: Look) -> Vec<Row> {
     let between = if look.unicode { " · " } else { " | " };
+    let rows = gathered(parts, between, width, look);
+    rows.iter().map(|row| Row::painted(row, Paint::Dim, look)).collect()
+}
+
+/// Things that belong together, as many in a row as fit; none is broken that need not be.
+pub(super) fn gathered(parts: &[String], between: &str, width: usize, look: Look) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
+    let mut used = 0;
     for part in parts {
         let part = one_line(part, look);
+        let wide = measure_text_width(between) + measure_text_width(&part);
         match rows.last_mut() {
-            Some(row)
-                if measure_text_width(row)
-                    + measure_text_width(between)
-                    + measure_text_width(&part)
-                    <= width =>
-            {
+            Some(row) if used + wide <= width => {
                 row.push_str(between);
                 row.push_str(&part);
+                used += wide;
             }
-            _ => rows.extend(wrap(&part, width)),
+            _ => {
+                rows.extend(wrap(&part, width));
+                used = rows.last().map_or(0, |row| measure_text_width(row));
+            }
         }
     }
-    rows.iter().map(|row| Row::painted(row, Paint::Dim, look)).collect()
+    rows
 }
 
 /// The one line that stays when a question is answered.

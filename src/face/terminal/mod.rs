@@ -9,6 +9,7 @@
 mod choosing;
 mod device;
 mod editor;
+mod found;
 mod input;
 mod key;
 mod layout;

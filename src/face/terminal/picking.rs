@@ -1,12 +1,11 @@
 //! Any number of many, found by typing: what matches, what is chosen, and what it looks like.
 
-use fuzzy_matcher::{FuzzyMatcher, skim::SkimMatcherV2};
-
 use super::{
     editor::Editor,
+    found::{item_line, matching, names},
     key::Key,
     layout::{Paint, Row, Size, cut, footer, heading, one_line, transcript},
-    prompt::{Item, Look, Pick},
+    prompt::{Look, Pick},
     screen::Frame,
     stage::{Prompt, Step},
 };
@@ -14,8 +13,8 @@ use super::{
 /// More rows of matches than this are not easier to look through.
 const MOST_ROWS: usize = 15;
 const FEWEST_ROWS: usize = 3;
-/// As much of a text is searched; what comes after it is not what anyone searches for.
-const SEARCHED: usize = 300;
+/// Rows above the block that are not pushed out of the terminal, if it is high enough.
+const IN_SIGHT: usize = 3;
 
 pub(super) struct Picking<'a> {
     prompt: &'a Pick,
@@ -25,35 +24,6 @@ pub(super) struct Picking<'a> {
     matches: Vec<usize>,
     /// Where in the matches we are.
     marked: usize,
-}
-
-/// The items that match what was typed, best first; all in their order where nothing was.
-pub(super) fn matching(items: &[Item], search: &str) -> Vec<usize> {
-    if search.is_empty() {
-        return (0..items.len()).collect();
-    }
-    let matcher = SkimMatcherV2::default().ignore_case();
-    let mut found: Vec<_> = items
-        .iter()
-        .enumerate()
-        .filter_map(|(index, item)| {
-            let name = matcher.fuzzy_match(&item.name, search);
-            let text: String = item.text.chars().take(SEARCHED).collect();
-            // Whoever types a name wants what is called so, not what is told of it.
-            let score = name.map(|score| (true, score));
-            let score = score.or_else(|| Some((false, matcher.fuzzy_match(&text, search)?)))?;
-            Some((score, index))
-        })
-        .collect();
-    found.sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
-    found.into_iter().map(|(_, index)| index).collect()
-}
-
-/// The names of what is chosen.
-pub(super) fn names(items: &[Item], chosen: &[usize]) -> String {
-    let names: Vec<_> =
-        chosen.iter().filter_map(|index| items.get(*index)).map(|item| &*item.name).collect();
-    if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
 impl<'a> Picking<'a> {
@@ -140,13 +110,6 @@ impl<'a> Picking<'a> {
     }
 }
 
-/// All of an item, what is short first.
-pub(super) fn item_line(item: &Item) -> String {
-    let note = item.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-    let dash = if item.text.is_empty() { "" } else { " - " };
-    format!("{}{note}{dash}{}", item.name, item.text)
-}
-
 fn box_of(is_chosen: bool, look: Look) -> &'static str {
     match (is_chosen, look.unicode) {
         (true, true) => "◉",
@@ -170,8 +133,8 @@ impl Prompt for Picking<'_> {
         if crowded {
             keys.truncate(1);
         }
-        // The search and what is chosen have a row each; so has, when crowded, not the heading.
-        let above = if crowded { 0 } else { head.len() };
+        // The search and what is chosen have a row each. What stands above stays in sight.
+        let above = if crowded { 0 } else { head.len() + IN_SIGHT };
         let room = size.rows.saturating_sub(above + 2 + keys.len());
         let fewest = if crowded { 1 } else { FEWEST_ROWS };
         let (fixed, mut rows) = if crowded { (head, Vec::new()) } else { (Vec::new(), head) };
@@ -227,7 +190,7 @@ impl Prompt for Picking<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Picking, Prompt, Step, matching};
+    use super::{Key, Picking, Prompt, Step};
     use crate::face::terminal::{
         layout::Size,
         prompt::{Item, Look, Pick},
@@ -257,7 +220,7 @@ mod tests {
     fn text(prompt: &Picking<'_>, size: Size, look: Look) -> String {
         let rows = prompt.frame(size, false, look).rows;
         assert!(rows.iter().all(|row| row.width < size.columns), "{rows:?}");
-        rows.iter().map(|row| format!("{}\n", row.text)).collect()
+        rows.iter().flat_map(|row| [&*row.text, "\n"]).collect()
     }
 
     fn search(prompt: &mut Picking<'_>, text: &str) {
@@ -284,20 +247,6 @@ mod tests {
         Up/Down | Space chooses | Enter done
         Esc back
         ");
-    }
-
-    #[test]
-    fn names_come_before_texts_and_each_in_the_order_of_its_score() {
-        let names = |search: &str| -> Vec<String> {
-            let pick = tools();
-            let found = matching(&pick.items, search);
-            found.into_iter().map(|index| pick.items[index].name.clone()).collect()
-        };
-        assert_eq!(names("").len(), 4);
-        assert_eq!(names("RG"), ["ripgrep"]);
-        assert_eq!(names("fd")[0], "fd");
-        assert_eq!(names("json"), ["jq"]);
-        assert_eq!(names("語"), ["日本語"]);
     }
 
     #[test]

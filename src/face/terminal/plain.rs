@@ -51,6 +51,7 @@ impl Plain {
             question.push_str(&shown(&format!(" [{}]", default.letter), self.look));
         }
         question.push_str(back_hint(prompt.can_go_back));
+        question.push_str(": ");
         loop {
             let line = match self.read(&question, cancelled)? {
                 Ok(line) => line,
@@ -86,9 +87,12 @@ impl Plain {
         let default = prompt.default.as_deref().filter(|_| !prompt.hidden);
         let width = mode::size().width();
         print(&heading(&prompt.heading, default, prompt.place, width, self.look));
-        let note = if prompt.hidden { "(not shown while you type)" } else { "" };
-        let question = format!("{note}{}", back_hint(prompt.can_go_back));
-        let question = question.trim_start_matches([',', ' ']);
+        let question = match (prompt.hidden, prompt.can_go_back) {
+            (false, false) => "> ",
+            (false, true) => "(< goes back) > ",
+            (true, false) => "(not shown) > ",
+            (true, true) => "(not shown, < goes back) > ",
+        };
         loop {
             let typed = match self.read(question, cancelled)? {
                 Ok(line) => line,
@@ -120,9 +124,8 @@ impl Plain {
         question: &str,
         cancelled: &AtomicBool,
     ) -> io::Result<Result<String, Left>> {
-        let question = if question.is_empty() { "> ".into() } else { format!("{question}: ") };
-        mode::write(&question);
-        let line = self.line_or_left(&question, cancelled);
+        mode::write(question);
+        let line = self.line_or_left(question, cancelled);
         // Where nothing was echoed the line has not ended, nor where none was given.
         if self.hidden.is_some() || !matches!(line, Ok(Ok(_))) {
             mode::write("\n");

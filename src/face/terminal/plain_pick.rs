@@ -3,8 +3,9 @@
 use std::{io, sync::atomic::AtomicBool};
 
 use super::{
-    layout::one_line,
-    picking::{item_line, matching, names},
+    found::{item_line, matching, names},
+    layout::{gathered, one_line},
+    mode,
     plain::{BACK, Plain, back_hint},
     prompt::{Item, Pick, Reply},
 };
@@ -81,9 +82,12 @@ impl Plain {
         let items = &prompt.items;
         let chosen: Vec<_> = (0..items.len()).filter(|index| items[*index].chosen).collect();
         self.say(&prompt.heading);
-        let listed =
-            items.iter().enumerate().map(|(index, item)| format!("{} {}", index + 1, item.name));
-        self.say(&listed.collect::<Vec<_>>().join(", "));
+        let listed = items
+            .iter()
+            .zip(1..)
+            .map(|(item, number): (_, usize)| format!("{number} {}", item.name));
+        let listed: Vec<_> = listed.collect();
+        self.say(&gathered(&listed, ", ", mode::size().width(), self.look).join("\n"));
         let kept = if chosen.is_empty() {
             "Enter for none".to_owned()
         } else {
@@ -94,7 +98,7 @@ impl Plain {
             back_hint(prompt.can_go_back)
         ));
         loop {
-            let line = match self.read("Names", cancelled)? {
+            let line = match self.read("Names: ", cancelled)? {
                 Ok(line) => line,
                 Err(left) => return Ok(Reply::Left(left)),
             };

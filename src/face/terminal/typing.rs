@@ -168,7 +168,7 @@ mod tests {
         let rows = prompt.frame(NARROW, false, PLAIN).rows;
         assert!(rows.iter().all(|row| row.width < 40 && row.text.is_ascii()), "{rows:?}");
         assert!(rows.iter().all(|row| !row.text.contains('\u{1b}')), "{rows:?}");
-        rows.iter().map(|row| format!("{}\n", row.text)).collect()
+        rows.iter().flat_map(|row| [&*row.text, "\n"]).collect()
     }
 
     fn write(prompt: &mut Typing<'_>, text: &str) {

@@ -1,9 +1,10 @@
-//! What can be typed.
+//! What can be typed. `command` adds what helps to type it: groups, examples, exit codes.
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::{appearance::ColourChoice, completions::ShellName};
 use crate::{
     engine::ResumeAt,
     model::{IdError, SessionId, TaskId},
@@ -13,9 +14,7 @@ use crate::{
 #[command(
     name = "provision",
     version,
-    about = "Sets up a machine with you, and keeps a record that survives anything",
-    after_help = "Exit codes: 0 done, 1 internal error, 2 usage, 3 session failed, 4 paused or a \
-                  decision is needed, 5 locked, 6 record damaged, 8 invalid catalog or plan, 9 store not usable"
+    about = "Sets up a machine with you, and keeps a record that survives anything"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -29,6 +28,7 @@ pub(super) struct Args {
 pub(super) struct Global {
     /// Where sessions are kept [default: ~/.agentic-provision]
     #[arg(long, global = true, value_name = "DIR", env = "AGENTIC_PROVISION_HOME")]
+    #[arg(hide_env_values = true)]
     pub home: Option<PathBuf>,
     /// A folder with tasks and profiles of your own; may be given again, the last is the strongest
     #[arg(long, global = true, value_name = "DIR")]
@@ -42,6 +42,10 @@ pub(super) struct Global {
     /// How long to wait for a session that another process is working on
     #[arg(long, global = true, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub lock_timeout: Duration,
+    /// When to use colour: auto, always or never
+    #[arg(long = "color", global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_possible_values = true)]
+    pub colour: ColourChoice,
     /// Say only what went wrong
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -72,6 +76,8 @@ impl Command {
             Self::Recover(_) => "recover",
             Self::Catalog { .. } => "catalog",
             Self::Doctor { .. } => "doctor",
+            Self::Completions { .. } => "completions",
+            Self::Man { .. } => "man",
             Self::Script { .. } => "script",
         }
     }
@@ -80,16 +86,13 @@ impl Command {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Set up a profile as a new session
-    #[command(after_help = "Examples:\n  provision start essentials --yes\n  \
-        provision start fullstack-web --answers mine.yaml --yes\n  \
-        provision start --add jq --add ripgrep --yes")]
     Start {
         #[command(flatten)]
         walk: WalkArgs,
         #[command(flatten)]
         run: RunArgs,
     },
-    /// Show what a profile would run here: nothing is run, and nothing is left behind
+    /// Show what a profile would run here, and change nothing
     Plan {
         #[command(flatten)]
         walk: WalkArgs,
@@ -177,7 +180,7 @@ pub(super) enum Command {
     },
     /// Show what happened in a session, event by event
     History(HistoryArgs),
-    /// Write a document of an earlier format in the present one, beside the original
+    /// Write a session document of an earlier format in the present one
     Migrate {
         /// A session id, the beginning of one, or `latest`
         session: String,
@@ -204,13 +207,31 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: CatalogCommand,
     },
-    /// Say which tasks have lines in the configuration of your shells; add them, or take them out
+    /// List the lines that tasks have in your shells' files; add or remove them
     Shell {
         #[command(subcommand)]
         command: Option<ShellCommand>,
     },
     /// Print the JSON Schema of a file that provision writes or reads
-    Schema { of: SchemaOf },
+    Schema {
+        /// Which file
+        #[arg(value_name = "FILE")]
+        of: SchemaOf,
+    },
+    /// Print a script that lets your shell complete what you type
+    Completions {
+        /// Your shell
+        shell: ShellName,
+    },
+    /// Print a manual page, or write all of them
+    Man {
+        /// The command that the page is about [default: provision itself]
+        #[arg(conflicts_with = "to")]
+        command: Vec<String>,
+        /// Write a page for every command into this folder
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
     /// Record a session from a written list of events
     #[command(name = "__script", hide = true)]
     Script {
@@ -230,9 +251,13 @@ pub(super) enum CatalogCommand {
         category: Option<String>,
     },
     /// Show a task, and what it would run on this machine; or a profile, and what it asks
-    Show { id: String },
+    Show {
+        /// Its id; `provision catalog list` names them
+        id: String,
+    },
     /// Find tasks by words: the best first
     Search {
+        /// What it is called, or what it is for
         #[arg(required = true)]
         words: Vec<String>,
     },

@@ -95,14 +95,6 @@ impl Failure {
         self
     }
 
-    pub(super) fn usage(error: &clap::Error) -> Self {
-        let text = error.to_string();
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let message = lines.next().unwrap_or_default();
-        let message = message.strip_prefix("error: ").unwrap_or(message);
-        Self::new(Kind::Usage, message).hint("`provision --help` lists what can be asked")
-    }
-
     pub(super) fn no_home() -> Self {
         Self::new(Kind::Usage, "there is no home directory to keep sessions in: HOME is not set")
             .hint("name a directory with --home DIR")

@@ -1,13 +1,20 @@
 //! The command line: what was typed, what it means, and which part of the program does it.
 
+mod appearance;
 mod approve;
 mod args;
 mod ask;
+mod candidates;
 mod catalog;
+mod command;
+mod complete;
+mod completions;
 mod doctor;
+mod examples;
 mod failure;
 mod history;
 mod logs;
+mod man;
 mod migrate;
 mod output;
 mod overview;
@@ -24,10 +31,12 @@ mod settings;
 mod shell;
 mod start;
 mod status;
+mod typed_line;
+mod usage;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 
 use args::{Args, Command};
 use failure::Failure;
@@ -41,7 +50,11 @@ pub fn main() -> ExitCode {
     if let Some(code) = exec::act_as_helper(std::env::args_os()) {
         return code;
     }
-    let args = match Args::try_parse() {
+    if let Some(code) = complete::answer() {
+        return code;
+    }
+    let parsed = command::coloured().try_get_matches();
+    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => return output::usage(&error),
     };
@@ -85,6 +98,8 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::History(args)) => history::run(settings, &args),
         Some(Command::Catalog { command }) => catalog::run(settings, command),
         Some(Command::Schema { of }) => schema::run(of),
+        Some(Command::Completions { shell }) => completions::run(shell),
+        Some(Command::Man { command, to }) => man::run(&command, to.as_deref()),
         Some(Command::Shell { command }) => shell::run(settings, command),
         Some(Command::Script { session, file }) => script::run(settings, session, &file),
     };

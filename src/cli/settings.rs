@@ -1,11 +1,17 @@
 //! What the arguments and the environment mean. Nothing below reads either.
 
-use std::{path::PathBuf, time::Duration};
+use std::{io::IsTerminal, path::PathBuf, time::Duration};
 
 use indexmap::IndexMap;
 use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
 
-use super::{args::Global, ask, failure::Failure, secret};
+use super::{
+    appearance::{self, ColourChoice, Surface},
+    args::Global,
+    ask,
+    failure::Failure,
+    secret,
+};
 use crate::{
     catalog::{LayerSource, Rules},
     disk::{Fs, Holder},
@@ -24,11 +30,15 @@ pub(super) struct Settings {
     lock_timeout: Duration,
     pub quiet: bool,
     pub no_input: bool,
+    pub colour: ColourChoice,
     verbose: bool,
 }
 
 /// A value for the commands of a plan, given in the environment.
 const DATA: &str = "PROVISION_DATA_";
+
+/// Set by the scripts of `provision completions`.
+pub(super) const COMPLETING: &str = "PROVISION_COMPLETE";
 
 impl Settings {
     pub(super) fn from_args(global: Global) -> Result<Self, Failure> {
@@ -45,6 +55,7 @@ impl Settings {
             lock_timeout: global.lock_timeout,
             quiet: global.quiet,
             no_input: global.no_input,
+            colour: global.colour,
             verbose: global.verbose,
         })
     }
@@ -80,6 +91,32 @@ impl Settings {
     /// Whoever sits before the terminal, unless nobody is to be asked.
     fn asker(&self) -> Option<Asker> {
         ask::can_ask(self).then(|| Asker::new(secret::ask_secret))
+    }
+
+    /// Whether what is said on stderr has colour.
+    #[allow(dead_code, reason = "the face on a terminal asks for it")]
+    pub(super) fn colour(&self) -> bool {
+        let surface = Surface {
+            no_color: variable("NO_COLOR"),
+            clicolor_force: variable("CLICOLOR_FORCE"),
+            term: variable("TERM"),
+            is_terminal: std::io::stderr().is_terminal(),
+        };
+        appearance::has_colour(self.colour, &surface)
+    }
+
+    /// Whether more than ASCII can be shown.
+    #[allow(dead_code, reason = "the face on a terminal asks for it")]
+    #[expect(clippy::unused_self, reason = "how things look is asked of the settings")]
+    pub(super) fn unicode(&self) -> bool {
+        appearance::is_unicode(&variable("LC_ALL"), &variable("LC_CTYPE"), &variable("LANG"))
+    }
+
+    /// Whether lines that were written can be written again.
+    #[allow(dead_code, reason = "the face on a terminal asks for it")]
+    #[expect(clippy::unused_self, reason = "how things look is asked of the settings")]
+    pub(super) fn can_move_cursor(&self) -> bool {
+        appearance::can_move_cursor(&variable("TERM"))
     }
 
     /// What of the environment reaches commands.
@@ -153,6 +190,17 @@ fn without_values(words: impl Iterator<Item = String>) -> Vec<String> {
 fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// The shell that asks how a line could go on, if one does.
+pub(super) fn completing_shell() -> Option<String> {
+    Some(variable(COMPLETING)).filter(|shell| !shell.is_empty())
+}
+
+/// The text of a variable; empty where there is none.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]

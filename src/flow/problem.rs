@@ -89,9 +89,12 @@ impl PlanProblem {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownTask { id, near, .. } => {
-                near.as_ref().map(|near| format!("`{id}`: did you mean `{near}`?"))
+            Self::UnknownTask { id, near: Some(near), .. } => {
+                Some(format!("`{id}`: did you mean `{near}`?"))
             }
+            // What someone typed they can look for; what a catalog names is for its author to mend.
+            Self::UnknownTask { id, .. } => (!self.is_of_catalog())
+                .then(|| format!("`provision catalog search {id}` finds tasks by words")),
             Self::Mistaken { id, .. } => Some(format!("`provision catalog show {id}` says more")),
             Self::NoRecipe { id, can_be_left_out, .. } => {
                 can_be_left_out.then(|| format!("without it: --without {id}"))

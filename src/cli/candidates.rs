@@ -1,0 +1,272 @@
+//! What could be given to an argument here: sessions, tasks, profiles, answers. Only what parses as
+//! an id is offered, so that no name in a store or a catalog says anything to a shell. What cannot be
+//! read is not offered, and that is all.
+
+use std::{collections::BTreeSet, ffi::OsStr, path::PathBuf};
+
+use clap::{Arg, Parser as _};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+
+use super::{args::Args, command::command, settings::Settings, typed_line::TypedLine};
+use crate::{
+    catalog::Catalog,
+    disk::Fs,
+    engine,
+    model::{SessionStatus, TaskId},
+};
+
+/// How many sessions are offered; older ones are found by the beginning of their ids.
+const NEWEST: usize = 50;
+
+/// What an argument takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Sessions,
+    UnfinishedSessions,
+    /// Of the session that the line names.
+    TasksOfSession,
+    TasksInShells,
+    Tasks,
+    Profiles,
+    TasksAndProfiles,
+    Categories,
+    /// Of the profile that the line names.
+    Answers,
+    Commands,
+    Files,
+    Folders,
+}
+
+/// The mark of a candidate that stands for files of this kind.
+const FILES: &str = "provision::files";
+const FOLDERS: &str = "provision::folders";
+
+/// Which files a shell is to look for, where that is what is wanted.
+pub(super) fn file_kind(candidate: &CompletionCandidate) -> Option<&'static str> {
+    match candidate.get_id()?.as_str() {
+        FILES => Some("files"),
+        FOLDERS => Some("folders"),
+        _ => None,
+    }
+}
+
+impl Wanted {
+    /// What an argument of a command takes; `None` where clap knows, or nobody does.
+    pub(super) fn by(command: &str, argument: &Arg) -> Option<Self> {
+        let wanted = match (command, argument.get_id().as_str()) {
+            ("resume" | "pause" | "approve" | "advance", "session") => Self::UnfinishedSessions,
+            ("__script", _) => return None,
+            (_, "session") => Self::Sessions,
+            ("logs", "task") | ("recover", "resume_at") => Self::TasksOfSession,
+            ("remove", "tasks") => Self::TasksInShells,
+            (_, "add" | "without") => Self::Tasks,
+            (_, "profile") => Self::Profiles,
+            ("show", "id") => Self::TasksAndProfiles,
+            (_, "category") => Self::Categories,
+            (_, "answer") => Self::Answers,
+            ("man", "command") => Self::Commands,
+            (_, "home" | "to") => Self::Folders,
+            (_, "catalog" | "plan" | "paths" | "answers" | "data_file" | "output") => Self::Files,
+            _ => return None,
+        };
+        Some(wanted)
+    }
+
+    pub(super) fn completer(self, line: &TypedLine) -> ArgValueCompleter {
+        let line = line.clone();
+        ArgValueCompleter::new(move |current: &OsStr| match self {
+            Self::Files => vec![CompletionCandidate::new(current).id(Some(FILES.into()))],
+            Self::Folders => vec![CompletionCandidate::new(current).id(Some(FOLDERS.into()))],
+            _ => self.beginning_with(&current.to_string_lossy(), &line).unwrap_or_default(),
+        })
+    }
+
+    fn beginning_with(self, current: &str, line: &TypedLine) -> Option<Vec<CompletionCandidate>> {
+        let around = || settings(line);
+        let found = match self {
+            Self::Sessions => sessions(&around()?, false)?,
+            Self::UnfinishedSessions => sessions(&around()?, true)?,
+            Self::TasksOfSession => tasks_of_session(&around()?, line)?,
+            Self::TasksInShells => tasks_in_shells(&around()?),
+            Self::Tasks => tasks(&catalog(&around()?)?),
+            Self::Profiles => profiles(&catalog(&around()?)?),
+            Self::TasksAndProfiles => {
+                let catalog = catalog(&around()?)?;
+                [profiles(&catalog), tasks(&catalog)].concat()
+            }
+            Self::Categories => categories(&catalog(&around()?)?),
+            Self::Answers => answers(&catalog(&around()?)?, line, current)?,
+            Self::Commands => commands(line)?,
+            Self::Files | Self::Folders => return None,
+        };
+        let is_meant = |one: &Offered| one.value.starts_with(current);
+        Some(found.into_iter().filter(is_meant).enumerate().map(Offered::candidate).collect())
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Offered {
+    value: String,
+    help: String,
+}
+
+impl Offered {
+    fn new(value: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { value: value.into(), help: help.into() }
+    }
+
+    fn candidate((place, offered): (usize, Self)) -> CompletionCandidate {
+        let help = Some(offered.help).filter(|help| !help.is_empty()).map(Into::into);
+        CompletionCandidate::new(offered.value).help(help).display_order(Some(place))
+    }
+}
+
+/// Whether a name says nothing to a shell. Ids of tasks and sessions are of this kind anyway.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain)
+}
+
+/// The settings that the line will have, as far as it says.
+fn settings(line: &TypedLine) -> Option<Settings> {
+    let parsed = |words: Vec<PathBuf>| {
+        let words = [PathBuf::from("provision")].into_iter().chain(words);
+        Settings::from_args(Args::try_parse_from(words).ok()?.global).ok()
+    };
+    let mut words = Vec::new();
+    // The shell has not replaced these yet.
+    let environment = parsed(Vec::new())?.environment();
+    for (flag, id) in [("--home", "home"), ("--catalog", "catalog")] {
+        let values: Vec<_> = line.values(id).map(|value| environment.expand(value)).collect();
+        // Of homes there is one: the last.
+        let first = if id == "home" { values.len().saturating_sub(1) } else { 0 };
+        words.extend(values.into_iter().skip(first).flat_map(|value| [flag.into(), value]));
+    }
+    parsed(words)
+}
+
+fn catalog(settings: &Settings) -> Option<Catalog> {
+    settings.layers().ok()?.load(&Fs::real()).ok()
+}
+
+fn sessions(settings: &Settings, unfinished: bool) -> Option<Vec<Offered>> {
+    let listing = settings.store().ok()?.list(Some(NEWEST)).ok()?;
+    let mut found = vec![Offered::new("latest", "the newest session")];
+    for session in listing.sessions {
+        if unfinished && session.status == SessionStatus::Completed {
+            continue;
+        }
+        let profile = session.profile.map(|profile| format!(", {profile}")).unwrap_or_default();
+        let help = format!("{}{profile}", session.status.name().replace('_', " "));
+        found.push(Offered::new(session.id.as_str(), help));
+    }
+    Some(found)
+}
+
+fn tasks_of_session(settings: &Settings, line: &TypedLine) -> Option<Vec<Offered>> {
+    let store = settings.store().ok()?;
+    let id = store.resolve(line.given.first().map_or("latest", String::as_str)).ok()?;
+    let loaded = store.load(&id).ok();
+    let recorded = loaded.into_iter().flat_map(|loaded| {
+        let tasks = loaded.session.tasks.values();
+        tasks.map(|task| Offered::new(task.task_id.as_str(), "")).collect::<Vec<_>>()
+    });
+    let mut found: Vec<_> = recorded.collect();
+    if found.is_empty() {
+        // A damaged record may still have its plan.
+        let plan = store.plan(&id).ok()??;
+        found.extend(plan.tasks.iter().map(|task| Offered::new(task.id.as_str(), "")));
+    }
+    Some(found)
+}
+
+fn tasks_in_shells(settings: &Settings) -> Vec<Offered> {
+    let files = engine::shell_files(&settings.environment());
+    let tasks: BTreeSet<TaskId> =
+        files.into_iter().filter_map(|file| file.tasks.ok()).flatten().collect();
+    tasks.iter().map(|task| Offered::new(task.as_str(), "")).collect()
+}
+
+fn tasks(catalog: &Catalog) -> Vec<Offered> {
+    let offered = catalog.tasks().map(|task| &task.item);
+    offered.map(|task| Offered::new(task.id.as_str(), &task.name)).collect()
+}
+
+fn profiles(catalog: &Catalog) -> Vec<Offered> {
+    let offered = catalog.profiles().map(|profile| &profile.item);
+    let offered = offered.filter(|profile| is_plain(profile.id()));
+    offered.map(|profile| Offered::new(profile.id(), &profile.metadata.name)).collect()
+}
+
+fn categories(catalog: &Catalog) -> Vec<Offered> {
+    let names: BTreeSet<_> = catalog.tasks().map(|task| task.item.category.as_str()).collect();
+    names.into_iter().filter(|name| is_plain(name)).map(|name| Offered::new(name, "")).collect()
+}
+
+/// `question=` while the question is typed, then `question=answer`.
+fn answers(catalog: &Catalog, line: &TypedLine, current: &str) -> Option<Vec<Offered>> {
+    let profile = &catalog.profile(line.given.first()?)?.item;
+    let questions = profile.question_flow.iter().filter(|question| is_plain(&question.id));
+    let Some((id, _)) = current.split_once('=') else {
+        return Some(
+            questions
+                .map(|question| Offered::new(format!("{}=", question.id), &question.question))
+                .collect(),
+        );
+    };
+    let question = questions.into_iter().find(|question| question.id == id)?;
+    let answers = question.options.iter().filter(|answer| answer.action.is_none());
+    let value = |answer: &crate::model::Answer| {
+        let name = answer.value.as_ref().filter(|value| is_plain(value));
+        name.unwrap_or(&answer.letter).clone()
+    };
+    let offered = answers.map(|answer| (value(answer), &answer.text));
+    let offered = offered.filter(|(value, _)| is_plain(value));
+    Some(offered.map(|(value, text)| Offered::new(format!("{id}={value}"), text)).collect())
+}
+
+/// The commands below those that are named already.
+fn commands(line: &TypedLine) -> Option<Vec<Offered>> {
+    let program = command();
+    let mut above = &program;
+    for name in &line.given {
+        above = above.find_subcommand(name)?;
+    }
+    let below = above.get_subcommands().filter(|below| !below.is_hide_set());
+    let about = |one: &clap::Command| one.get_about().map(ToString::to_string).unwrap_or_default();
+    Some(below.map(|one| Offered::new(one.get_name(), about(one))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arguments whose value nobody but the person knows.
+    const FREE: [&str; 9] = [
+        "digest", "reason", "approve", "data", "words", "level", "older_than", "lock_timeout", "file",
+    ];
+
+    fn check(command: &clap::Command) {
+        for argument in command.get_arguments().filter(|one| one.get_action().takes_values()) {
+            let is_known = Wanted::by(command.get_name(), argument).is_some()
+                || !argument.get_possible_values().is_empty()
+                || FREE.contains(&argument.get_id().as_str())
+                || command.is_hide_set();
+            assert!(is_known, "nothing completes `{argument}` of `{}`", command.get_name());
+        }
+        command.get_subcommands().for_each(check);
+    }
+
+    #[test]
+    fn whatever_can_be_completed_is() {
+        check(&command());
+    }
+
+    #[test]
+    fn names_that_could_order_a_shell_about_are_not_plain() {
+        for name in ["", "-rf", "a b", "$(x)", "`x`", "a;b", "a\nb", "a\u{202e}b", "*", "~", "a:b"] {
+            assert!(!is_plain(name), "{name:?}");
+        }
+        assert!(is_plain("fullstack-web_2.0"));
+    }
+}

@@ -1,0 +1,169 @@
+//! `provision man`: the manual, a page for each command, from what the program itself knows of it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use clap_mangen::{
+    Man,
+    roff::{Roff, bold, italic, roman},
+};
+
+use super::{
+    command::{EXIT_CODES, command},
+    examples::examples,
+    failure::{Failure, Kind, causes},
+    output,
+};
+use crate::{
+    disk::{DiskError, Fs, remove_if_there},
+    model::nearest,
+};
+
+const ENVIRONMENT: [(&str, &str); 4] = [
+    ("AGENTIC_PROVISION_HOME", "Where sessions are kept, unless --home says otherwise."),
+    (
+        "PROVISION_DATA_KEY",
+        "A value or a secret for the commands of a plan: KEY is its name in capital letters.",
+    ),
+    ("NO_COLOR", "If it is not empty, nothing has colour."),
+    ("CLICOLOR_FORCE", "If it is neither empty nor 0, there is colour even without a terminal."),
+];
+
+const FILES: [(&str, &str); 3] = [
+    ("~/.agentic-provision/sessions", "A document for each session, by how it stands."),
+    ("~/.agentic-provision/records", "What happened in each, and what its commands wrote."),
+    (
+        "~/.agentic-provision/tasks, ~/.agentic-provision/profiles",
+        "Tasks and profiles of your own.",
+    ),
+];
+
+pub(super) fn run(words: &[String], to: Option<&Path>) -> Result<(), Failure> {
+    let program = built();
+    match to {
+        None => output::data(&page(find(&program, words)?)),
+        Some(directory) => write_all(&program, directory),
+    }
+}
+
+/// With all that clap itself adds, but for `help`: that is what the manual is.
+fn built() -> Command {
+    let mut program = command().disable_help_subcommand(true);
+    program.build();
+    program
+}
+
+fn find<'a>(program: &'a Command, words: &[String]) -> Result<&'a Command, Failure> {
+    let mut found = program;
+    for word in words {
+        let below = || found.get_subcommands().filter(|below| !below.is_hide_set());
+        let Some(next) = below().find(|below| below.get_name() == word) else {
+            let of = found.get_bin_name().unwrap_or_default();
+            let message = format!("`{of}` has no command `{word}`");
+            let mut failure = Failure::new(Kind::Usage, message);
+            let near = nearest(word, below().map(Command::get_name));
+            failure.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
+            failure.hints.push(format!("`{of} --help` says what it can do"));
+            return Err(failure);
+        };
+        found = next;
+    }
+    Ok(found)
+}
+
+/// A page, as `man` reads it.
+fn page(command: &Command) -> String {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let man = Man::new(command.clone())
+        .title(name.to_uppercase())
+        .source(concat!("provision ", env!("CARGO_PKG_VERSION")))
+        .manual("Provision Manual");
+    let mut text = Vec::new();
+    // To memory, where nothing fails.
+    let _ = man.render_title(&mut text);
+    let _ = man.render_name_section(&mut text);
+    let _ = man.render_synopsis_section(&mut text);
+    let _ = man.render_description_section(&mut text);
+    let _ = man.render_options_section(&mut text);
+    if command.get_subcommands().any(|below| !below.is_hide_set()) {
+        let _ = man.render_subcommands_section(&mut text);
+    }
+    let _ = own_sections(command).to_writer(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// What clap does not know of.
+fn own_sections(command: &Command) -> Roff {
+    let words = command.get_bin_name().unwrap_or_default();
+    let words = words.strip_prefix("provision").unwrap_or_default().trim_start();
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXAMPLES"]);
+    for example in examples(words) {
+        roff.control("TP", []);
+        roff.text([bold(example.line)]);
+        roff.text([roman(example.meaning)]);
+    }
+    roff.control("SH", ["EXIT STATUS"]);
+    for (code, meaning) in EXIT_CODES {
+        roff.control("TP", []);
+        roff.text([bold(code.to_string())]);
+        roff.text([roman(meaning)]);
+    }
+    for (heading, entries) in [("ENVIRONMENT", &ENVIRONMENT[..]), ("FILES", &FILES[..])] {
+        roff.control("SH", [heading]);
+        for (name, meaning) in entries {
+            roff.control("TP", []);
+            roff.text([if heading == "FILES" { italic(*name) } else { bold(*name) }]);
+            roff.text([roman(*meaning)]);
+        }
+    }
+    if !words.is_empty() {
+        roff.control("SH", ["SEE ALSO"]);
+        roff.text([bold("provision"), roman("(1)")]);
+    }
+    roff
+}
+
+/// Every page there is, each whole or as it was before.
+fn write_all(program: &Command, directory: &Path) -> Result<(), Failure> {
+    let failed = |error: &dyn std::error::Error| {
+        let message = format!("the manual cannot be written to `{}`", directory.display());
+        let mut failure = Failure::new(Kind::Usage, message);
+        failure.causes.push(error.to_string());
+        failure.causes.extend(causes(error));
+        failure.file = Some(directory.into());
+        failure.hints.push("name a folder that you may write with --to DIR".into());
+        failure
+    };
+    let place = std::path::absolute(directory).map_err(|error| failed(&error))?;
+    let mut pages = Vec::new();
+    collect(program, &mut pages);
+    let fs = Fs::real();
+    make_folder(&fs, &place).map_err(|error| failed(&error))?;
+    for (name, text) in pages {
+        write(&fs, &place, &name, &text).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+/// The names and texts of all pages, the program's own first.
+fn collect(command: &Command, pages: &mut Vec<(String, String)>) {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    pages.push((format!("{name}.1"), page(command)));
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        collect(below, pages);
+    }
+}
+
+fn make_folder(fs: &Fs, place: &Path) -> Result<(), DiskError> {
+    let missing: Vec<_> = place.ancestors().take_while(|above| !above.exists()).collect();
+    missing.into_iter().rev().try_for_each(|folder| fs.create_shared_dir(folder))
+}
+
+/// Others may read it: a manual is nobody's secret.
+fn write(fs: &Fs, folder: &Path, name: &str, text: &str) -> Result<(), DiskError> {
+    let draft: PathBuf = folder.join(format!(".{name}.tmp"));
+    remove_if_there(fs, &draft)?;
+    fs.create_shared(&draft)?.write_all_at(text.as_bytes(), 0)?;
+    fs.rename(&draft, &folder.join(name))
+}

@@ -193,7 +193,7 @@ pub(super) enum Command {
     },
     /// Make a damaged record usable again, and say what may be lost
     Recover(RecoverArgs),
-    /// Remove the logs of old sessions, and records that nothing refers to
+    /// Remove the logs of old sessions, and records nothing refers to
     Prune {
         /// How long ago a session must have changed last
         #[arg(long, value_name = "TIME", default_value = "30d", value_parser = humantime::parse_duration)]
@@ -207,7 +207,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: CatalogCommand,
     },
-    /// List the lines that tasks have in your shells' files; add or remove them
+    /// Show, add or remove the lines of tasks in your shells' files
     Shell {
         #[command(subcommand)]
         command: Option<ShellCommand>,

@@ -11,7 +11,7 @@ use super::{args::Args, command::command, settings::Settings, typed_line::TypedL
 use crate::{
     catalog::Catalog,
     disk::Fs,
-    engine,
+    engine::{self, SessionSummary},
     model::{SessionStatus, TaskId},
 };
 
@@ -151,14 +151,19 @@ fn catalog(settings: &Settings) -> Option<Catalog> {
 
 fn sessions(settings: &Settings, unfinished: bool) -> Option<Vec<Offered>> {
     let listing = settings.store().ok()?.list(Some(NEWEST)).ok()?;
-    let mut found = vec![Offered::new("latest", "the newest session")];
-    for session in listing.sessions {
-        if unfinished && session.status == SessionStatus::Completed {
-            continue;
-        }
+    let is_meant =
+        |session: &SessionSummary| !(unfinished && session.status == SessionStatus::Completed);
+    let mut found = Vec::new();
+    for session in listing.sessions.into_iter().filter(is_meant) {
         let profile = session.profile.map(|profile| format!(", {profile}")).unwrap_or_default();
         let help = format!("{}{profile}", session.status.name().replace('_', " "));
         found.push(Offered::new(session.id.as_str(), help));
+    }
+    // A record that cannot be read is what `recover` is for.
+    let unreadable = listing.unreadable.iter().filter(|_| !unfinished);
+    found.extend(unreadable.map(|one| Offered::new(one.id.as_str(), "cannot be read")));
+    if !found.is_empty() {
+        found.push(Offered::new("latest", "the newest session"));
     }
     Some(found)
 }
@@ -243,7 +248,15 @@ mod tests {
 
     /// Arguments whose value nobody but the person knows.
     const FREE: [&str; 9] = [
-        "digest", "reason", "approve", "data", "words", "level", "older_than", "lock_timeout", "file",
+        "digest",
+        "reason",
+        "approve",
+        "data",
+        "words",
+        "level",
+        "older_than",
+        "lock_timeout",
+        "file",
     ];
 
     fn check(command: &clap::Command) {
@@ -264,7 +277,8 @@ mod tests {
 
     #[test]
     fn names_that_could_order_a_shell_about_are_not_plain() {
-        for name in ["", "-rf", "a b", "$(x)", "`x`", "a;b", "a\nb", "a\u{202e}b", "*", "~", "a:b"] {
+        for name in ["", "-rf", "a b", "$(x)", "`x`", "a;b", "a\nb", "a\u{202e}b", "*", "~", "a:b"]
+        {
             assert!(!is_plain(name), "{name:?}");
         }
         assert!(is_plain("fullstack-web_2.0"));

@@ -83,8 +83,7 @@ fn found(before: &[String], current: &str) -> Vec<CompletionCandidate> {
     let typed = before.get(1..).unwrap_or_default();
     let line = TypedLine::read(&plain, typed);
     let mut command = with_values(command(), &line);
-    let words: Vec<OsString> =
-        before.iter().map(Into::into).chain([current.into()]).collect();
+    let words: Vec<OsString> = before.iter().map(Into::into).chain([current.into()]).collect();
     let index = before.len();
     let mut found = complete(&mut command, words, index, None).unwrap_or_default();
     // Even where nothing else fits, what is hidden is nobody's to find.

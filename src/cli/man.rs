@@ -22,7 +22,7 @@ use crate::{
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("AGENTIC_PROVISION_HOME", "Where sessions are kept, unless --home says otherwise."),
     (
-        "PROVISION_DATA_KEY",
+        "PROVISION_DATA_<KEY>",
         "A value or a secret for the commands of a plan: KEY is its name in capital letters.",
     ),
     ("NO_COLOR", "If it is not empty, nothing has colour."),
@@ -58,7 +58,7 @@ fn find<'a>(program: &'a Command, words: &[String]) -> Result<&'a Command, Failu
     for word in words {
         let below = || found.get_subcommands().filter(|below| !below.is_hide_set());
         let Some(next) = below().find(|below| below.get_name() == word) else {
-            let of = found.get_bin_name().unwrap_or_default();
+            let of = found.get_bin_name().unwrap_or("provision");
             let message = format!("`{of}` has no command `{word}`");
             let mut failure = Failure::new(Kind::Usage, message);
             let near = nearest(word, below().map(Command::get_name));
@@ -74,13 +74,13 @@ fn find<'a>(program: &'a Command, words: &[String]) -> Result<&'a Command, Failu
 /// A page, as `man` reads it.
 fn page(command: &Command) -> String {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let man = Man::new(command.clone())
-        .title(name.to_uppercase())
-        .source(concat!("provision ", env!("CARGO_PKG_VERSION")))
-        .manual("Provision Manual");
-    let mut text = Vec::new();
+    let man = Man::new(command.clone());
+    // By hand, for a page without a date: roff would not keep its place.
+    let version = env!("CARGO_PKG_VERSION");
+    let name = name.to_uppercase().replace('-', "\\-");
+    let title = format!(".TH {name} 1 \"\" \"provision {version}\" \"Provision Manual\"\n");
+    let mut text = title.into_bytes();
     // To memory, where nothing fails.
-    let _ = man.render_title(&mut text);
     let _ = man.render_name_section(&mut text);
     let _ = man.render_synopsis_section(&mut text);
     let _ = man.render_description_section(&mut text);

@@ -64,7 +64,8 @@ fn is_named(option: &Arg, name: &str) -> bool {
 
 /// The words of a line as they were typed: bash takes `=` and `:` for words of their own.
 pub(super) fn joined(words: impl IntoIterator<Item = String>) -> Vec<String> {
-    let is_break = |word: &str| !word.is_empty() && word.chars().all(|letter| "=:".contains(letter));
+    let is_break =
+        |word: &str| !word.is_empty() && word.chars().all(|letter| "=:".contains(letter));
     let mut joined: Vec<String> = Vec::new();
     let mut goes_on = false;
     for word in words {

@@ -67,12 +67,15 @@ fn lines(shell: ShellName, words: Vec<String>) -> String {
         let value = value.strip_prefix(kept).unwrap_or(&value);
         let help = candidate.get_help().map(|help| one_line(&help.to_string()));
         let help = help.filter(|help| !help.is_empty());
-        text.push_str(&match (shell, help) {
-            (ShellName::Zsh, Some(help)) => format!("{}:{help}\n", value.replace(':', "\\:")),
-            (ShellName::Zsh, None) => format!("{}\n", value.replace(':', "\\:")),
-            (ShellName::Fish, Some(help)) => format!("{value}\t{help}\n"),
-            (ShellName::Fish, None) | (ShellName::Bash, _) => format!("{value}\n"),
-        });
+        let (value, separator) = match shell {
+            ShellName::Zsh => (value.replace(':', "\\:"), ":"),
+            ShellName::Fish | ShellName::Bash => (value.to_owned(), "\t"),
+        };
+        text.push_str(&value);
+        if let Some(help) = help.filter(|_| shell != ShellName::Bash) {
+            text.extend([separator, &help]);
+        }
+        text.push('\n');
     }
     text
 }

@@ -14,8 +14,11 @@ fn commands(home: &Home) -> Vec<Vec<String>> {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    let words = |name: &String| name.strip_suffix(".1").unwrap().split('-').skip(1);
-    names.iter().map(|name| words(name).map(Into::into).collect()).collect()
+    let words = |name: &String| {
+        let name = name.strip_suffix(".1").unwrap();
+        name.split('-').skip(1).map(Into::into).collect()
+    };
+    names.iter().map(words).collect()
 }
 
 fn help(home: &Home, command: &[String], columns: usize) -> String {
@@ -152,7 +155,7 @@ fn whoever_errs_is_told_what_was_wrong_and_what_to_type() {
             "`nosuch`",
             "hint: `provision catalog search nosuch` finds",
         ),
-        (&["start", "--without", "nosuch"], "`nosuch`", "hint: "),
+        (&["plan", "--add", "ripgrap"], "`ripgrap`", "hint: `ripgrap`: did you mean `ripgrep`?"),
         (&["catalog", "show", "nosuch"], "`nosuch`", "hint: `provision catalog list`"),
     ];
     for (words, named, next) in cases {

@@ -339,6 +339,16 @@ static DATUM: Record = Record {
         Field::optional("prompt", Text(Form::Some), "How the person is asked"),
         Field::optional("pattern", Text(Form::Pattern), "What the whole value must match"),
         Field::optional("secret", Flag, "It is asked for in secret and never written down"),
+        Field::optional(
+            "default_command",
+            Text(Form::Command),
+            "A probe whose first line of output is offered as the answer",
+        ),
+        Field::optional(
+            "example",
+            Text(Form::Some),
+            "A value that would do, for whoever gives one that does not",
+        ),
     ],
 };
 

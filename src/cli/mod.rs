@@ -25,7 +25,6 @@ mod run;
 mod run_failure;
 mod schema;
 mod script;
-mod secret;
 mod sessions;
 mod settings;
 mod shell;
@@ -33,6 +32,7 @@ mod start;
 mod status;
 mod typed_line;
 mod usage;
+mod walk;
 
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
         Err(error) => return output::usage(&error),
     };
     let json = args.global.json;
-    let operation = args.command.as_ref().map_or("overview", Command::operation);
+    let operation = args.command.as_ref().map_or("walk", Command::operation);
     let done = Settings::from_args(args.global).and_then(|settings| {
         settings.start_tracing();
         run(args.command, &settings)
@@ -92,7 +92,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::Prune { older_than, yes }) => return prune::run(settings, older_than, yes),
         Some(Command::Doctor { repair }) => return doctor::run(settings, repair),
         Some(Command::Recover(args)) => return recover::run(settings, &args),
-        None => overview::run(settings),
+        None => return walk::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),
         Some(Command::Status { session }) => status::run(settings, &session),
         Some(Command::History(args)) => history::run(settings, &args),

@@ -28,7 +28,7 @@ pub(super) fn run(
     if pruning.is_empty() {
         return show(settings, &pruning, Some((0, 0)));
     }
-    if !(yes || ask::can_ask(settings) && ask::confirm("Remove it?")) {
+    if !(yes || ask::can_ask(settings) && ask::confirm(settings, "Remove it?")) {
         show(settings, &pruning, None)?;
         let mut failure =
             Failure::new(Kind::Undecided, "nothing was removed: that is for you to say");

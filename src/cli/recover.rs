@@ -41,7 +41,7 @@ pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, F
         };
         engine::recover_by_hand(&around, &id, plan, &at, approved_by)?
     } else {
-        if !(args.yes || ask::can_ask(settings) && ask::confirm("Do it?")) {
+        if !(args.yes || ask::can_ask(settings) && ask::confirm(settings, "Do it?")) {
             return Err(undecided(settings, &id, &prospect));
         }
         engine::recover(&around, &id, prospect.level)?
@@ -91,14 +91,15 @@ fn place_by_hand(
         return Ok(Some((at, ApprovedBy::Unattended)));
     }
     let question = format!("Go on at {}:{} of this plan?", at.task_id, at.command_index);
-    let agreed = ask::can_ask(settings) && ask::confirm(&question);
+    let agreed = ask::can_ask(settings) && ask::confirm(settings, &question);
     Ok(agreed.then_some((at, ApprovedBy::User)))
 }
 
 /// Asks until there is such a place, or nobody answers.
 fn ask_for_place(settings: &Settings, id: &SessionId, plan: &Plan) -> Option<ResumeAt> {
     while ask::can_ask(settings) {
-        let text = ask::line("Resume at which of them (TASK or TASK:N; nothing leaves it)? ")?;
+        let text =
+            ask::line(settings, "Resume at which of them (TASK or TASK:N; nothing leaves it)")?;
         let place = text.parse().and_then(|Place(at)| {
             engine::check_place(id, plan, &at).map_err(|error| error.to_string())?;
             Ok(at)

@@ -1,7 +1,7 @@
 //! `provision apply` and `provision resume`: the talk around a run.
 
 use std::{
-    io::{self, Read},
+    io::{self, IsTerminal, Read},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -11,17 +11,18 @@ use serde_json::json;
 
 use super::{
     args::{DataArgs, InterruptedArg, RunArgs, YesNo},
+    ask,
     failure::Failure,
     output,
     settings::Settings,
-    shell,
+    shell, walk,
 };
 use crate::{
     engine::{
         self, Approval, Ended, Failed, GivenData, Interrupted, RunError, ShellChoice, Surroundings,
         Told, Trouble, Watcher, Wishes,
     },
-    face::{self, Progress},
+    face,
     model::{EventKind, SessionId, SessionStatus},
 };
 
@@ -30,6 +31,11 @@ const LARGEST_DATA: u64 = 1024 * 1024;
 
 pub(super) fn apply(settings: &Settings, plan: &Path, args: RunArgs) -> Result<ExitCode, Failure> {
     let mut wishes = wishes(args)?;
+    if is_attended(settings, &wishes) {
+        wishes.attended = true;
+        let given = engine::read_plan(plan)?;
+        return walk::apply(settings, given, wishes);
+    }
     run(settings, |around, watcher| {
         let given = engine::read_plan(plan)?;
         let asked = || engine::asked_of_plan(around, &given.0, &wishes);
@@ -47,6 +53,15 @@ pub(super) fn resume(
 ) -> Result<ExitCode, Failure> {
     let mut wishes = Wishes { plan, ..wishes(args)? };
     let failed = if skip { Failed::Skip } else { Failed::Retry };
+    if is_attended(settings, &wishes) {
+        wishes.attended = true;
+        let around = settings.surroundings()?;
+        let id = match session {
+            Some(text) => around.store.resolve(text)?,
+            None => engine::newest_unfinished(&around.store)?,
+        };
+        return walk::resume(settings, &around, &id, failed, wishes);
+    }
     run(settings, |around, watcher| {
         let id = match session {
             Some(text) => around.store.resolve(text)?,
@@ -56,6 +71,11 @@ pub(super) fn resume(
         wishes.shell_integration = shell::decide(settings, &wishes, asked)?;
         engine::resume(around, &id, failed, &wishes, watcher)
     })
+}
+
+/// Whether somebody is there who decides: at a terminal, and nothing was approved beforehand.
+pub(super) fn is_attended(settings: &Settings, wishes: &Wishes) -> bool {
+    wishes.approval.is_none() && !settings.json && ask::can_ask(settings)
 }
 
 pub(super) fn given_data(args: &DataArgs) -> Result<GivenData, Failure> {
@@ -80,7 +100,17 @@ pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
         .shell_integration
         .map(|said| ShellChoice { allowed: said == YesNo::Yes, asked: false });
     let RunArgs { repair, keep_going, .. } = args;
-    Ok(Wishes { approval, repair, keep_going, interrupted, data, plan: None, shell_integration })
+    Ok(Wishes {
+        approval,
+        mode: None,
+        repair,
+        keep_going,
+        interrupted,
+        data,
+        plan: None,
+        shell_integration,
+        attended: false,
+    })
 }
 
 /// A JSON object whose values are texts. Its content is repeated in no message.
@@ -112,8 +142,9 @@ pub(super) fn run_with(
 ) -> Result<ExitCode, Failure> {
     let json = settings.json;
     let ended = work(around, &mut watcher(settings));
+    settings.screen.end();
     match ended {
-        Ok(ended) => Ok(say_goodbye(settings, &ended)),
+        Ok(ended) => Ok(say_goodbye(settings, around, &ended)),
         Err(error) => {
             if let RunError::NotApproved { plan, .. } = &error
                 && !json
@@ -135,8 +166,8 @@ pub(super) fn run_with(
 
 /// Shows what a run tells, as it was asked for.
 pub(super) fn watcher(settings: &Settings) -> impl FnMut(Told<'_>) {
-    let mut progress = Progress::new();
     let (json, quiet) = (settings.json, settings.quiet);
+    let screen = settings.screen.clone();
     move |told: Told<'_>| match told {
         // Whoever read along may have gone; the run goes on all the same.
         Told::Event(event) if json => drop(output::json_line(event)),
@@ -145,7 +176,7 @@ pub(super) fn watcher(settings: &Settings) -> impl FnMut(Told<'_>) {
         Told::Note(note) if json && !quiet => {
             output::talk(&face::note_text(note));
         }
-        told if !json && (!quiet || is_bad_news(&told)) => output::talk(&progress.lines(&told)),
+        told if !json && (!quiet || is_bad_news(&told)) => screen.show(&told),
         _ => {}
     }
 }
@@ -163,10 +194,18 @@ fn exit_code(status: SessionStatus) -> u8 {
     }
 }
 
-fn say_goodbye(settings: &Settings, ended: &Ended) -> ExitCode {
+/// What is left to say when a run is over, and what the program exits with.
+pub(super) fn say_goodbye(settings: &Settings, around: &Surroundings, ended: &Ended) -> ExitCode {
     let code = exit_code(ended.status);
+    let on_screen = io::stderr().is_terminal() && !settings.quiet;
     if settings.json {
         json_end(ended);
+    } else if code == 0
+        && on_screen
+        && let Ok(summary) = engine::summary(around, &ended.session_id)
+    {
+        let terminal = settings.screen.terminal();
+        terminal.say(&face::completion_text(&summary, terminal));
     } else if code != 0 || !settings.quiet {
         output::talk(&face::goodbye(ended));
     }

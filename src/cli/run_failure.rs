@@ -19,11 +19,13 @@ fn kind_of(error: &RunError) -> Kind {
             Kind::InvalidPlan
         }
         RunError::NotTrue { .. } => Kind::Damaged,
+        RunError::Catalog(_) => Kind::InvalidCatalog,
         RunError::NotApproved { .. }
         | RunError::OtherDigest { .. }
         | RunError::PlanChanged { .. }
         | RunError::PlanEdited { .. }
         | RunError::Interrupted
+        | RunError::Unanswered { .. }
         | RunError::NotForced { source: NotForced::Unforceable { .. }, .. } => Kind::Undecided,
         RunError::NeedsRoot { .. } => Kind::InvalidPlan,
         RunError::Unready(unready) if unready.is_hopeless() => Kind::InvalidCatalog,
@@ -72,21 +74,10 @@ impl From<RunError> for Failure {
                     .push(format!("nothing recorded is lost; then: provision resume {id}"));
                 failure.session = Some(id);
             }
-            RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => {
-                failure.file = Some(path);
-                failure.hints.push(
-                    "name a plan file; `provision schema plan` says what one looks like".into(),
-                );
-            }
-            RunError::NotAPlan { path, .. } => {
-                failure.file = Some(path);
-                failure.hints.push("`provision schema plan` says what a plan looks like".into());
-            }
-            RunError::BadPlan { path, problems } => {
-                failure.file = Some(path);
-                failure.causes = problems.iter().map(ToString::to_string).collect();
-                failure.hints.push("`provision schema plan` says what a plan looks like".into());
-            }
+            error @ (RunError::PlanFile { .. }
+            | RunError::PlanTooLarge { .. }
+            | RunError::NotAPlan { .. }
+            | RunError::BadPlan { .. }) => failure.say_bad_plan(error),
             RunError::Unready(unready) => failure.say_unready(*unready),
             error @ (RunError::NotApproved { .. }
             | RunError::OtherDigest { .. }
@@ -94,6 +85,10 @@ impl From<RunError> for Failure {
             | RunError::PlanEdited { .. }
             | RunError::NothingToApprove { .. }
             | RunError::NotForced { .. }) => failure.say_not_approved(error),
+            RunError::Unanswered { id, .. } => failure.say_unanswered(id),
+            RunError::Catalog(_) => {
+                failure.hints.push("`provision catalog validate` finds every mistake".into());
+            }
             RunError::NeedsRoot { .. } => {
                 failure
                     .hints
@@ -215,6 +210,30 @@ impl Failure {
             }
             _ => {}
         }
+    }
+
+    fn say_bad_plan(&mut self, error: RunError) {
+        let mut hint = "`provision schema plan` says what a plan looks like";
+        let path = match error {
+            RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => {
+                hint = "name a plan file; `provision schema plan` says what one looks like";
+                path
+            }
+            RunError::BadPlan { path, problems } => {
+                self.causes = problems.iter().map(ToString::to_string).collect();
+                path
+            }
+            RunError::NotAPlan { path, .. } => path,
+            _ => return,
+        };
+        self.file = Some(path);
+        self.hints.push(hint.into());
+    }
+
+    fn say_unanswered(&mut self, id: SessionId) {
+        self.hints.push(format!("on a terminal: provision resume {id}"));
+        self.hints.push("or begin anew, with answers: provision start --help".into());
+        self.session = Some(id);
     }
 
     fn say_unready(&mut self, unready: Unready) {

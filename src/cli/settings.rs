@@ -10,13 +10,13 @@ use super::{
     args::Global,
     ask,
     failure::Failure,
-    secret,
 };
 use crate::{
     catalog::{LayerSource, Rules},
     disk::{Fs, Holder},
     engine::{Asker, Clock, Layers, Surroundings},
     exec::Environment,
+    face::{AtTerminal, Look, Screen, Terminal},
     store::{Home, Pen, Store},
 };
 
@@ -30,8 +30,9 @@ pub(super) struct Settings {
     lock_timeout: Duration,
     pub quiet: bool,
     pub no_input: bool,
-    pub colour: ColourChoice,
     verbose: bool,
+    /// Where runs are shown and people are asked.
+    pub screen: Screen,
 }
 
 /// A value for the commands of a plan, given in the environment.
@@ -47,6 +48,10 @@ impl Settings {
             None => default_home()?,
         };
         let home = std::path::absolute(&home).map_err(|error| Failure::home(&home, &error))?;
+        let look = look(global.colour);
+        // Lines of another kind in between would tear what is drawn apart.
+        let is_live = look.can_move && std::io::stderr().is_terminal() && !global.verbose;
+        let screen = Screen::new(Terminal::new(look), is_live);
         Ok(Self {
             clock: clock()?,
             json: global.json,
@@ -55,8 +60,8 @@ impl Settings {
             lock_timeout: global.lock_timeout,
             quiet: global.quiet,
             no_input: global.no_input,
-            colour: global.colour,
             verbose: global.verbose,
+            screen,
         })
     }
 
@@ -90,33 +95,12 @@ impl Settings {
 
     /// Whoever sits before the terminal, unless nobody is to be asked.
     fn asker(&self) -> Option<Asker> {
-        ask::can_ask(self).then(|| Asker::new(secret::ask_secret))
+        ask::can_ask(self).then(|| Asker::new(AtTerminal::new(self.screen.clone())))
     }
 
-    /// Whether what is said on stderr has colour.
-    #[allow(dead_code, reason = "the face on a terminal asks for it")]
-    pub(super) fn colour(&self) -> bool {
-        let surface = Surface {
-            no_color: variable("NO_COLOR"),
-            clicolor_force: variable("CLICOLOR_FORCE"),
-            term: variable("TERM"),
-            is_terminal: std::io::stderr().is_terminal(),
-        };
-        appearance::has_colour(self.colour, &surface)
-    }
-
-    /// Whether more than ASCII can be shown.
-    #[allow(dead_code, reason = "the face on a terminal asks for it")]
-    #[expect(clippy::unused_self, reason = "how things look is asked of the settings")]
-    pub(super) fn unicode(&self) -> bool {
-        appearance::is_unicode(&variable("LC_ALL"), &variable("LC_CTYPE"), &variable("LANG"))
-    }
-
-    /// Whether lines that were written can be written again.
-    #[allow(dead_code, reason = "the face on a terminal asks for it")]
-    #[expect(clippy::unused_self, reason = "how things look is asked of the settings")]
-    pub(super) fn can_move_cursor(&self) -> bool {
-        appearance::can_move_cursor(&variable("TERM"))
+    /// How what is said on stderr may look.
+    pub(super) fn look(&self) -> Look {
+        self.screen.look()
     }
 
     /// What of the environment reaches commands.
@@ -195,6 +179,21 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 /// The shell that asks how a line could go on, if one does.
 pub(super) fn completing_shell() -> Option<String> {
     Some(variable(COMPLETING)).filter(|shell| !shell.is_empty())
+}
+
+fn look(choice: ColourChoice) -> Look {
+    let surface = Surface {
+        no_color: variable("NO_COLOR"),
+        clicolor_force: variable("CLICOLOR_FORCE"),
+        term: variable("TERM"),
+        is_terminal: std::io::stderr().is_terminal(),
+    };
+    let [all, types, language] = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
+    Look {
+        colour: appearance::has_colour(choice, &surface),
+        unicode: appearance::is_unicode(&all, &types, &language),
+        can_move: appearance::can_move_cursor(&surface.term),
+    }
 }
 
 /// The text of a variable; empty where there is none.

@@ -1,5 +1,7 @@
 //! `provision shell`, and the question whether tasks may add lines to the configuration of shells.
 
+use std::sync::atomic::AtomicBool;
+
 use super::{
     args::ShellCommand,
     ask,
@@ -9,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{self, AddedBlock, BlockError, RunError, ShellChoice, ShellFile, WantedBlock, Wishes},
-    face,
+    face::{self, Reply},
     model::{TaskId, nearest},
 };
 
@@ -35,22 +37,11 @@ pub(super) fn decide(
     if blocks.is_empty() {
         return Ok(None);
     }
-    output::talk(&face::shell_question(&blocks));
-    loop {
-        // Whoever only presses Enter has not decided: the lines are shown when all is done.
-        let question = "May they? yes, no, or show the lines [y/n/s] ";
-        let answer = ask::line_or_signal(question).map_err(|_| RunError::Interrupted)?;
-        let Some(answer) = answer else { return Ok(None) };
-        let allowed = match answer.to_lowercase().as_str() {
-            "y" | "yes" => true,
-            "n" | "no" => false,
-            "s" | "show" => {
-                output::talk(&face::shell_lines(&blocks));
-                continue;
-            }
-            _ => continue,
-        };
-        return Ok(Some(ShellChoice { allowed, asked: true }));
+    let nobody = AtomicBool::new(false);
+    match face::ask_about_shells(settings.screen.terminal(), &blocks, &nobody) {
+        Ok(Reply::Answer(allowed)) => Ok(Some(ShellChoice { allowed, asked: true })),
+        Ok(Reply::Back) => Ok(None),
+        Ok(Reply::Left(_)) | Err(_) => Err(RunError::Interrupted),
     }
 }
 

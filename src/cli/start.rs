@@ -10,9 +10,9 @@ use super::{
     catalog,
     failure::{Failure, Kind},
     output,
-    run::{given_data, run_with, wishes},
+    run::{self, given_data, run_with, wishes},
     settings::Settings,
-    shell,
+    shell, walk,
 };
 use crate::{
     catalog::{Answers, Diagnostic, read_answers},
@@ -30,8 +30,15 @@ pub(super) fn start(
     // Standard input can be read only once: the data is the request's.
     let request = request(walk, &std::mem::take(&mut run.data))?;
     let mut wishes = wishes(run)?;
+    wishes.attended = run::is_attended(settings, &wishes);
     let around = settings.surroundings()?;
     let catalog = catalog::load(settings)?;
+    if wishes.attended {
+        return walk::start(settings, &around, &catalog, request, wishes);
+    }
+    if request.mode == ExecutionMode::ReviewEachStep {
+        return Err(nobody_reviews());
+    }
     run_with(settings, &around, |around, watcher| {
         let ready = engine::ready(around, &catalog, &request, &wishes)?;
         let asked = || engine::asked_of_plan(around, ready.plan(), &wishes);
@@ -120,14 +127,6 @@ fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {
         ModeArg::ReviewEachStep => ExecutionMode::ReviewEachStep,
     });
     let mode = typed_mode.or(file.mode).unwrap_or(ExecutionMode::AllAtOnce);
-    if mode == ExecutionMode::ReviewEachStep {
-        let message = "`review_each_step` asks before every step, and nobody is asked here";
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure
-            .hints
-            .push("read the plan with `provision plan … --commands`, then approve it".into());
-        return Err(failure);
-    }
     let mut answers = file.answers;
     answers.extend(walk.answer);
     Ok(Request {
@@ -140,6 +139,13 @@ fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {
         without: file.without.into_iter().chain(walk.without).collect(),
         mode,
     })
+}
+
+fn nobody_reviews() -> Failure {
+    let message = "`review_each_step` asks before every step, and nobody is asked here";
+    let mut failure = Failure::new(Kind::Usage, message);
+    failure.hints.push("read the plan with `provision plan … --commands`, then approve it".into());
+    failure
 }
 
 fn read_answers_file(path: &Path) -> Result<Answers, Failure> {

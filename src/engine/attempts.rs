@@ -173,6 +173,9 @@ impl Run<'_> {
             None
         };
         self.terminal_is_lent = settings.is_some();
+        if self.terminal_is_lent {
+            self.tell(Told::TerminalLent(true));
+        }
         let launched = self.launcher.launch(&spec);
         let heard = match launched {
             Ok((supervisor, mut words)) => {
@@ -182,8 +185,11 @@ impl Run<'_> {
             }
             Err(error) => Err(failed(error)),
         };
-        self.terminal_is_lent = false;
+        let was_lent = std::mem::take(&mut self.terminal_is_lent);
         drop(settings);
+        if was_lent {
+            self.tell(Told::TerminalLent(false));
+        }
         heard
     }
 
@@ -213,6 +219,7 @@ impl Run<'_> {
                     self.tick()?;
                     self.show_output(awaited)?;
                     self.mention_silence(awaited);
+                    self.show_time();
                     self.pass_on_stop(awaited)?;
                     let now = self.around.clock.now().steady;
                     if awaited.told_to_go.is_some_and(|since| now.saturating_sub(since) > GRACE) {
@@ -255,7 +262,16 @@ impl Run<'_> {
         self.tick()?;
         self.show_output(awaited)?;
         self.mention_silence(awaited);
+        self.show_time();
         self.pass_on_stop(awaited)
+    }
+
+    /// Whoever shows how long something takes is told that time passes, unless the screen is
+    /// somebody else's now.
+    fn show_time(&mut self) {
+        if !self.terminal_is_lent && !self.rights.is_asking() {
+            self.tell(Told::Tick);
+        }
     }
 
     /// Whoever waits for a command that says nothing is told so now and then.

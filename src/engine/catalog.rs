@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::platform::seems_installed;
+use super::{Layers, RunError, Surroundings, platform::seems_installed};
 use crate::{
     catalog::{Catalog, Listed},
     exec::Environment,
@@ -65,4 +65,16 @@ fn is_set_up_by_shell(catalog: &Catalog, task: &Task) -> bool {
         catalog.task(id.as_str()).is_some_and(|other| other.item.env_setup.is_some())
     };
     task.env_setup.is_some() || task.dependencies.all().any(sets_up)
+}
+
+/// Whether a machine like this can have a task, given what it builds on.
+pub fn can_be_had(task: &Task, platform: &Platform) -> bool {
+    let chosen = task.options.iter().filter_map(|option| option.default.as_deref()).collect();
+    let present = task.dependencies.one_of.iter().collect();
+    flow::recipe(task, platform, &Situation { chosen, present }).is_ok()
+}
+
+/// The catalog in these layers.
+pub fn load_catalog(around: &Surroundings, layers: &Layers) -> Result<Catalog, RunError> {
+    layers.load(around.store.fs()).map_err(|error| RunError::Catalog(error.to_string()))
 }

@@ -2,7 +2,7 @@
 //! and held against the one that was shown; what is executed is never made again.
 
 use super::{
-    RunError,
+    RunError, is_conversation,
     run::Surroundings,
     sessions::{Approval, Wishes, matches},
     shelf,
@@ -96,7 +96,14 @@ pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -
 pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan, RunError> {
     let (store, id) = (&around.store, &session.meta.id);
     let Some(digest) = &session.plan.digest else {
-        return store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() });
+        return store.plan(id)?.ok_or_else(|| {
+            let (id, phase) = (id.clone(), session.phase.current);
+            if is_conversation(session) {
+                RunError::Unanswered { id, phase }
+            } else {
+                RunError::NoPlan { id }
+            }
+        });
     };
     let approved = store.approved_plan(id, digest);
     if approved.is_err()

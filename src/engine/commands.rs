@@ -7,6 +7,7 @@ use super::{
     RunError,
     attempts::AttemptEnd,
     clock,
+    deciding::Said,
     package_locks::found_locked,
     run::{Interrupted, Run, TICK},
 };
@@ -70,16 +71,8 @@ impl Run<'_> {
                         format!("command {} of {} is interrupted each time", index + 1, task.id);
                     return Ok(CommandEnd::Undecided(what));
                 }
-                if !self.may_go_on().await? {
-                    return Ok(CommandEnd::Stopped);
-                }
-                if let Some(end) = self.wait_for_packages(task, command).await? {
+                if let Some(end) = self.kept_from_beginning(task, index, command, tries).await? {
                     return Ok(end);
-                }
-                if command.interactive && self.around.asker.is_none() {
-                    let error = "it wants to talk with a person, and nobody is here".into();
-                    let diagnosis = Diagnosis::of(ErrorClass::NeedsInput);
-                    return Ok(CommandEnd::Failed { error, diagnosis });
                 }
                 self.begin(task, index, command)?
             };
@@ -149,6 +142,37 @@ impl Run<'_> {
         }
     }
 
+    /// What keeps a command from being begun, if anything does.
+    async fn kept_from_beginning(
+        &mut self,
+        task: &PlanTask,
+        index: usize,
+        command: &PlanCommand,
+        tries: u32,
+    ) -> Result<Option<CommandEnd>, RunError> {
+        if !self.may_go_on().await? {
+            return Ok(Some(CommandEnd::Stopped));
+        }
+        // Whoever wants to see each command has seen it when it is tried again by itself.
+        let said = if tries == 0 { self.review(task, index, command).await? } else { None };
+        match said {
+            None => {}
+            Some(Said::PassedBy) => {
+                return Ok(Some(CommandEnd::Skip("passed by when it was reviewed".into())));
+            }
+            Some(_) => return Ok(Some(CommandEnd::Stopped)),
+        }
+        if let Some(end) = self.wait_for_packages(task, command).await? {
+            return Ok(Some(end));
+        }
+        if command.interactive && self.around.asker.is_none() {
+            let error = "it wants to talk with a person, and nobody is here".into();
+            let diagnosis = Diagnosis::of(ErrorClass::NeedsInput);
+            return Ok(Some(CommandEnd::Failed { error, diagnosis }));
+        }
+        Ok(None)
+    }
+
     /// What is to be made of a command that was tried before; `None` if it is to run now.
     async fn settled_before(
         &mut self,
@@ -207,7 +231,8 @@ impl Run<'_> {
     /// What was said about commands that nobody knows the end of; `None` if it is to run.
     fn decide(&mut self, task: &PlanTask, number: usize, error: &str) -> Option<CommandEnd> {
         let task_id = task.id.clone();
-        let (action, end) = match self.options.interrupted {
+        let said = self.decided.remove(&task_id);
+        let (action, end) = match said.or(self.options.interrupted) {
             None => {
                 let what = format!("command {number} of {task_id}: {error}");
                 return Some(CommandEnd::Undecided(what));
@@ -241,7 +266,7 @@ impl Run<'_> {
             arguments: names.chain(command.env.keys().cloned()).collect(),
             agent: self.options.agent.clone(),
             description: command.description.clone().or_else(|| command.name.clone()),
-            user_choice: None,
+            user_choice: self.chosen.take().map(str::to_owned),
             idempotent: command.idempotent,
             digest: self.digest.clone(),
             cookie: clock::cookie(),

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use super::{RunError, run::Run, shell_blocks};
 use crate::{
-    flow::{self, doctor::Trouble},
+    flow::{self, Alternative, doctor::Trouble},
     model::{
         Digest, EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
         TaskId, TaskStatus,
@@ -25,6 +25,8 @@ pub struct Ended {
     pub unapproved: Option<Digest>,
     /// What is wrong with the machine, where it ended for that.
     pub troubles: Vec<Trouble>,
+    /// The other way that a person has chosen to what failed.
+    pub(super) instead: Option<Alternative>,
 }
 
 pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
@@ -121,6 +123,7 @@ fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
         undecided,
         unapproved: None,
         troubles: Vec::new(),
+        instead: None,
     }
 }
 

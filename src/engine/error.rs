@@ -43,6 +43,8 @@ pub enum RunError {
     NotForced { id: SessionId, source: NotForced },
     #[error("these need root's rights, and there is no sudo to get them with: {}", .tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
     NeedsRoot { tasks: Vec<TaskId> },
+    #[error("the catalog cannot be read: {0}")]
+    Catalog(String),
     #[error("the walk went where it cannot go")]
     Walk(#[from] Illegal),
     #[error("values are missing that the plan's commands need")]
@@ -63,6 +65,8 @@ pub enum RunError {
     NothingToResume,
     #[error("session {id} belongs to another machine ({hostname})")]
     OtherMachine { id: SessionId, hostname: String },
+    #[error("session {id} waits for answers in {phase}, and nobody is here to give them")]
+    Unanswered { id: SessionId, phase: Phase },
     #[error("session {id} has no plan")]
     NoPlan { id: SessionId },
     #[error("the document of session {id} says what cannot be")]

@@ -1,5 +1,6 @@
 //! Drives sessions: the clock, the machine we are on, and the run that records what happens.
 
+mod alternative;
 mod apply;
 mod approve;
 mod attempts;
@@ -7,14 +8,19 @@ mod catalog;
 mod changed_plan;
 pub mod clock;
 mod commands;
+mod conversation;
 mod data;
+mod deciding;
+mod decision;
 mod doctor;
 mod ending;
 mod error;
+mod estimates;
 mod examine;
 mod look;
 mod lost_attempts;
 mod machine;
+mod opening;
 mod package_locks;
 mod password;
 mod pause;
@@ -45,20 +51,25 @@ pub use crate::{
     flow::doctor::{Level, Trouble, repair_plan},
     flow::gates::NotForced,
     flow::{
-        ChosenBy, Context, Expiry, Finding, NoRecipe, Recipe, RecipeSource, Shell, Situation,
-        State, count,
+        Ask, Asked, ChosenBy, Context, Expiry, Finding, Input, NoRecipe, PlanProblem, Presence,
+        Recipe, RecipeSource, Refusal, Shell, Situation, Stack, State, TOOLS_ADDED, TOOLS_LEFT_OUT,
+        Waiting, Wanted, count, how_long,
     },
     store::{Listing, SessionSummary},
 };
 pub use approve::{Approved, approve, force, in_the_way};
-pub use catalog::{TaskView, view};
+pub use catalog::{TaskView, can_be_had, load_catalog, view};
 pub use clock::Clock;
+pub use conversation::{Conversation, Taken, is_conversation};
 pub use data::GivenData;
+pub use decision::{Decision, FailedTask, Matter, NextStep};
 pub use doctor::look_at_machine;
 pub use ending::Ended;
 pub use error::{Missing, RunError};
+pub use estimates::{Durations, known_durations};
 pub use examine::{Examination, Expiries, examine, expiries, liveliness};
 pub use machine::machine;
+pub use opening::{Found, Summary, context_of, newest_of_interest, summary};
 pub use pause::{PauseAnswer, ask_to_pause};
 pub use platform::{platform, seems_installed};
 pub use prepare::Prepared;
@@ -76,8 +87,8 @@ pub use shelf::Layers;
 pub use shell_blocks::ShellChoice;
 pub use shell_files::{
     AddedBlock, BlockError, ShellFile, WantedBlock, add_shell_blocks, asked_of_plan,
-    asked_of_session, remove_shell_blocks, shell_files,
+    asked_of_session, lines_of_plan, remove_shell_blocks, shell_files,
 };
 pub use start::{Ready, plan, ready};
-pub use tell::{Asker, Told, Watcher};
+pub use tell::{Asker, Person, Told, Watcher};
 pub use unready::{Mistake, Unanswered, Unready};

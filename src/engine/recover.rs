@@ -8,8 +8,8 @@ use crate::{
     exec::Attempt,
     flow::{GivenPlan, count},
     model::{
-        ApprovedBy, CommandSkipped, Digest, EventKind, PauseReason, Phase, Plan, Session,
-        SessionId, SessionStatus, TaskId,
+        ApprovedBy, CommandSkipped, Digest, EventKind, ExecutionMode, PauseReason, Phase, Plan,
+        Session, SessionId, SessionStatus, TaskId,
     },
     store::{Damage, Rescue, Rewrite, Salvor, Source, Store, StoreError, Survey, Way},
 };
@@ -204,7 +204,14 @@ pub fn recover_by_hand(
     let illegal = |source| RecoverError::Store(salvor.illegal(source));
     let created = beginning(id.clone(), agent_of(approved_by));
     rewrite.record(EventKind::SessionCreated(Box::new(created))).map_err(illegal)?;
-    let given = GivenPlan { plan, digest: &digest, user_data: &[], approved_by, unfinished: &[] };
+    let given = GivenPlan {
+        plan,
+        digest: &digest,
+        user_data: &[],
+        approved_by,
+        mode: ExecutionMode::AllAtOnce,
+        unfinished: &[],
+    };
     let walk = rewrite.session().map(|session| given.walk_to_execution(session));
     for kind in walk.into_iter().flatten().chain(assumed(plan, resume_at)) {
         rewrite.record(kind).map_err(illegal)?;

@@ -3,9 +3,10 @@
 
 use super::{
     Ended, Failed, RunError, Surroundings, Wishes,
+    alternative::{is_approved, try_other_ways},
     apply::apply_plan,
     data::UserData,
-    sessions::{Approval, approves, resume_once},
+    sessions::{Approval, Resumption, approves, resume_once},
     tell::{Told, Watcher},
 };
 use crate::{
@@ -35,19 +36,21 @@ pub fn mend(
     Ok(Some(ended))
 }
 
-/// Mends what a run ended for, if that is approved, and goes on with its session; until it ends for
-/// another reason, or for one that was mended already.
+/// Does what a run ended for: tries the other way that a person chose, mends the machine if that is
+/// approved, and goes on with its session; until it ends for another reason, or for one that was
+/// mended already.
 pub(super) fn mend_and_go_on(
     around: &Surroundings,
     mut ended: Ended,
     wishes: &Wishes,
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
-    if !wishes.repair {
-        return Ok(ended);
-    }
     let mut mended = Vec::new();
     loop {
+        ended = try_other_ways(around, ended, wishes, watcher)?;
+        if !wishes.repair && !is_wanted(around, &ended, wishes) {
+            return Ok(ended);
+        }
         let purpose = format!("for session {}", ended.session_id);
         let repaired = match mend(around, &ended.troubles, &purpose, watcher) {
             Ok(Some(repaired)) => repaired,
@@ -73,6 +76,17 @@ pub(super) fn mend_and_go_on(
         // A run that has these again gets no repair for them: each round mends something new.
         let new = ended.troubles.iter().filter(|trouble| trouble.repair.is_some());
         mended.extend(new.map(|trouble| trouble.id));
-        ended = resume_once(around, &ended.session_id, Failed::Retry, wishes, &mended, watcher)?;
+        let how = Resumption { mended: mended.clone(), ..Resumption::of(Failed::Retry) };
+        ended = resume_once(around, &ended.session_id, &how, wishes, watcher)?;
     }
+}
+
+/// Whether whoever attends the run wants the machine mended that it could not begin on.
+fn is_wanted(around: &Surroundings, ended: &Ended, wishes: &Wishes) -> bool {
+    if !wishes.attended || ended.status != SessionStatus::Paused {
+        return false;
+    }
+    let what: Vec<_> = ended.troubles.iter().map(|trouble| trouble.what.as_str()).collect();
+    repair_plan(&ended.troubles)
+        .is_some_and(|plan| is_approved(around, &format!("mend first: {}", what.join("; ")), &plan))
 }

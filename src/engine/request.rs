@@ -44,6 +44,20 @@ impl GivenAt {
 }
 
 impl Request {
+    /// Single tools, and nothing else.
+    pub fn of_tools(add: Vec<TaskId>) -> Self {
+        Self {
+            profile: None,
+            answers: IndexMap::new(),
+            options: IndexMap::new(),
+            user_data: IndexMap::new(),
+            data: GivenData::default(),
+            add,
+            without: Vec::new(),
+            mode: ExecutionMode::AllAtOnce,
+        }
+    }
+
     /// The answer to something that is asked, if it was given.
     pub(super) fn answer_to(&self, asked: &Asked<'_>) -> Option<(String, GivenAt)> {
         let given = match &asked.ask {

@@ -23,8 +23,10 @@ use super::{
 };
 use crate::{
     exec::{Environment, Launcher, Supervisor},
-    flow::doctor::Trouble,
-    model::{Agent, Digest, Event, EventKind, Plan, PlanTask, Session, SessionId, TaskId},
+    flow::{Alternative, doctor::Trouble},
+    model::{
+        Agent, Digest, Event, EventKind, ExecutionMode, Plan, PlanTask, Session, SessionId, TaskId,
+    },
     store::{Pen, Recorder, Request, Store},
 };
 
@@ -56,6 +58,11 @@ pub(super) struct Options {
     pub keep_going: bool,
     pub interrupted: Option<Interrupted>,
     pub shell_integration: Option<ShellChoice>,
+    /// Whether somebody is there who decides what comes up.
+    pub attended: bool,
+    pub mode: ExecutionMode,
+    /// Whether they want to see each command before it runs.
+    pub review: bool,
     /// What was wrong with the machine and has had its repair.
     pub mended: Vec<&'static str>,
 }
@@ -98,6 +105,16 @@ pub(super) struct Run<'a> {
     pub retried: HashSet<TaskId>,
     /// What of the machine explains failures of this run.
     pub troubles: Vec<Trouble>,
+    /// What was said of commands that nobody knows the end of.
+    pub decided: HashMap<TaskId, Interrupted>,
+    /// The letter by which a person had the next command begun.
+    pub chosen: Option<&'static str>,
+    /// Why tasks failed in this run.
+    pub last_errors: HashMap<TaskId, String>,
+    /// The other way that a person has chosen: it is gone once this run has ended.
+    pub instead: Option<Alternative>,
+    /// Tasks that were set up in another way: they are looked for once more.
+    pub set_up_elsewhere: HashSet<TaskId>,
     /// Where each task stands in the plan.
     places: HashMap<TaskId, usize>,
     watcher: &'a mut Watcher<'a>,
@@ -136,6 +153,11 @@ impl<'a> Run<'a> {
             boot_id: crate::os::boot_id(),
             retried: HashSet::new(),
             troubles: Vec::new(),
+            decided: HashMap::new(),
+            chosen: None,
+            last_errors: HashMap::new(),
+            instead: None,
+            set_up_elsewhere: HashSet::new(),
             watcher,
             queue: Vec::new(),
             supervisors: Vec::new(),

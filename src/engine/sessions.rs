@@ -26,8 +26,8 @@ use crate::{
     exec::Rights,
     flow::{self, GivenPlan, plan_problems},
     model::{
-        Agent, ApprovedBy, Digest, EventKind, PauseReason, Phase, Plan, PlanTask, Session,
-        SessionId, SessionStatus, TaskId, TaskStatus,
+        Agent, ApprovedBy, Digest, EventKind, ExecutionMode, PauseReason, Phase, Plan, PlanTask,
+        Session, SessionId, SessionStatus, TaskId, TaskStatus,
     },
     store::{LARGEST_PLAN, Recorder, SessionSummary, Store},
 };
@@ -64,12 +64,33 @@ pub(super) fn matches(typed: &str, digest: &Digest) -> bool {
 pub enum Failed {
     Retry,
     Skip,
+    /// They stay as they are, until somebody decides about them.
+    Leave,
+}
+
+/// How a session is gone on with.
+pub(super) struct Resumption {
+    pub failed: Failed,
+    /// A task that was set up in another way meanwhile.
+    pub there: Option<TaskId>,
+    /// A task that another one has taken the place of, and why it is passed by.
+    pub replaced: Option<(TaskId, String)>,
+    /// What was wrong with the machine and has had its repair.
+    pub mended: Vec<&'static str>,
+}
+
+impl Resumption {
+    pub(super) fn of(failed: Failed) -> Self {
+        Self { failed, there: None, replaced: None, mended: Vec::new() }
+    }
 }
 
 /// How a run should go.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wishes {
     pub approval: Option<Approval>,
+    /// How the plan is to be run, where that is not on record yet.
+    pub mode: Option<ExecutionMode>,
     /// Whether repairs of the machine are approved, too.
     pub repair: bool,
     pub keep_going: bool,
@@ -79,6 +100,8 @@ pub struct Wishes {
     pub plan: Option<PathBuf>,
     /// Whether lines may be added to the configuration of shells, if that is decided.
     pub shell_integration: Option<ShellChoice>,
+    /// Whether somebody is there who decides what comes up.
+    pub attended: bool,
 }
 
 impl Wishes {
@@ -86,18 +109,30 @@ impl Wishes {
     pub(super) fn unattended() -> Self {
         Self {
             approval: Some(Approval::Unattended),
+            mode: None,
             repair: false,
             keep_going: false,
             interrupted: None,
             data: GivenData::default(),
             plan: None,
             shell_integration: None,
+            attended: false,
         }
     }
 
     pub(super) fn options(&self, agent: Agent) -> Options {
-        let Self { keep_going, interrupted, shell_integration, .. } = *self;
-        Options { agent, keep_going, interrupted, shell_integration, mended: Vec::new() }
+        let Self { mode, keep_going, interrupted, shell_integration, attended, .. } = *self;
+        let mode = mode.unwrap_or(ExecutionMode::AllAtOnce);
+        Options {
+            agent,
+            keep_going,
+            interrupted,
+            shell_integration,
+            attended,
+            mode,
+            review: mode == ExecutionMode::ReviewEachStep,
+            mended: Vec::new(),
+        }
     }
 }
 
@@ -179,17 +214,16 @@ pub fn resume(
     wishes: &Wishes,
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
-    let ended = resume_once(around, id, failed, wishes, &[], watcher)?;
+    let ended = resume_once(around, id, &Resumption::of(failed), wishes, watcher)?;
     mend_and_go_on(around, ended, wishes, watcher)
 }
 
-/// The same, where some of what was wrong with the machine has had its repair.
+/// The same, up to the first end it comes to.
 pub(super) fn resume_once(
     around: &Surroundings,
     id: &SessionId,
-    failed: Failed,
+    how: &Resumption,
     wishes: &Wishes,
-    mended: &[&'static str],
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
     let known = look_before(around, id)?;
@@ -236,7 +270,10 @@ pub(super) fn resume_once(
         }
         let session = recorder.session();
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
-        let options = Options { mended: mended.to_vec(), ..wishes.options(agent) };
+        let options = wishes.options(agent);
+        let recorded = session.plan.execution_mode == Some(ExecutionMode::ReviewEachStep);
+        let review = options.review || recorded;
+        let options = Options { mended: how.mended.clone(), review, ..options };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         for note in known.iter().chain(&expiry.note()) {
             run.note(note);
@@ -244,7 +281,7 @@ pub(super) fn resume_once(
         let earlier = unfinished(&around.store, Some(id))?;
         let walk =
             approved_by.map(|approved_by| Approach { approved_by, replaced, unfinished: earlier });
-        let ended = drive(&mut run, walk, Some(failed)).await;
+        let ended = drive(&mut run, walk, Some(how)).await;
         close(run, ended)
     })
 }
@@ -314,7 +351,7 @@ pub(super) fn agent_of(approved_by: ApprovedBy) -> Agent {
     }
 }
 
-fn check_resumable(session: &Session) -> Result<(), RunError> {
+pub(super) fn check_resumable(session: &Session) -> Result<(), RunError> {
     let id = session.meta.id.clone();
     if session.meta.status == SessionStatus::Completed {
         return Err(RunError::NotResumable { id, status: session.meta.status });
@@ -368,14 +405,14 @@ pub(super) fn within_runtime<T>(
 pub(super) async fn drive(
     run: &mut Run<'_>,
     approach: Option<Approach>,
-    resumed: Option<Failed>,
+    resumed: Option<&Resumption>,
 ) -> Result<Ended, RunError> {
     let short: Vec<_> = run.data.too_short().map(str::to_owned).collect();
     for key in short {
         run.note(&format!("`{key}` is too short to be kept out of the output of commands"));
     }
-    if let Some(failed) = resumed {
-        take_over(run, failed)?;
+    if let Some(how) = resumed {
+        take_over(run, how)?;
     }
     run.decide_about_shells();
     if let Some(Approach { approved_by, replaced, unfinished }) = approach {
@@ -395,6 +432,7 @@ pub(super) async fn drive(
             digest: &digest,
             user_data: &values,
             approved_by,
+            mode: run.options.mode,
             unfinished: &unfinished,
         };
         for event in given.walk_to_execution(run.session()) {
@@ -405,7 +443,8 @@ pub(super) async fn drive(
     let tasks = &run.session().tasks;
     let settled = tasks.values().filter(|task| task.status.is_settled()).count();
     let total = tasks.len();
-    run.tell(Told::Begins { settled, total });
+    let plan = std::sync::Arc::clone(&run.plan);
+    run.tell(Told::Begins { settled, total, plan: &plan });
     let end = if run.session().phase.current == Phase::Execute {
         if let Some(ended) = run.look_at_machine().await? {
             return Ok(ended);
@@ -422,14 +461,18 @@ pub(super) async fn drive(
         TaskEnd::Failed => fail(run),
         TaskEnd::Stopped => {
             let reason = run.stop.reason.clone().unwrap_or_else(|| "asked to stop".into());
-            pause(run, PauseReason::UserRequest, reason, false)
+            let ended = pause(run, PauseReason::UserRequest, reason, false)?;
+            let instead = run.instead.take();
+            let mends = instead.as_ref().is_some_and(|way| way.way == flow::Way::Repair);
+            let troubles = if mends { run.troubles.clone() } else { Vec::new() };
+            Ok(Ended { troubles, instead, ..ended })
         }
         TaskEnd::Undecided(what) => pause(run, PauseReason::SystemError, what, true),
     }
 }
 
 /// The first events of a resumed run: what the one before left unsaid, and what was decided since.
-fn take_over(run: &mut Run<'_>, failed: Failed) -> Result<(), RunError> {
+fn take_over(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
     if run.session().meta.status == SessionStatus::InProgress {
         run.queue(EventKind::SessionPaused {
             reason: PauseReason::SystemError,
@@ -438,12 +481,17 @@ fn take_over(run: &mut Run<'_>, failed: Failed) -> Result<(), RunError> {
     }
     run.queue(EventKind::SessionResumed {});
     run.flush()?;
+    run.set_up_elsewhere.extend(how.there.clone());
+    if let Some((task_id, reason)) = how.replaced.clone() {
+        run.record(EventKind::TaskSkipped { task_id, reason, because_of: None })?;
+    }
     let tasks = run.session().tasks.values();
     let failed_tasks: Vec<TaskId> = tasks
         .filter(|task| task.status == TaskStatus::Failed)
         .map(|task| task.task_id.clone())
         .collect();
-    match failed {
+    match how.failed {
+        Failed::Leave => {}
         Failed::Retry => {
             for task_id in flow::waiting_for(run.session(), &failed_tasks) {
                 let reason = "what it needs is tried again".into();

@@ -238,6 +238,11 @@ pub fn asked_of_session(
     open_blocks(around, &plan, Some(session))
 }
 
+/// The lines of what a plan would set up.
+pub fn lines_of_plan(around: &Surroundings, plan: &Plan) -> Vec<WantedBlock> {
+    open_blocks(around, plan, None)
+}
+
 fn open_blocks(around: &Surroundings, plan: &Plan, session: Option<&Document>) -> Vec<WantedBlock> {
     let is_open = |task: &&PlanTask| {
         let record = session.and_then(|session| session.tasks.get(&task.id));

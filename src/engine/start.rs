@@ -136,6 +136,7 @@ impl Ready {
                     undecided: false,
                     unapproved: Some(digest),
                     troubles: Vec::new(),
+                    instead: None,
                 };
                 return Ok((ended, secrets));
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{RunError, commands::CommandEnd, run::Run};
+use super::{RunError, commands::CommandEnd, deciding::Said, run::Run};
 use crate::{
     flow::{self, Diagnosis},
     model::{ErrorClass, EventKind, Extra, FailureContext, PlanTask, TaskRecord, TaskStatus},
@@ -41,7 +41,7 @@ impl Run<'_> {
     ) -> Result<TaskEnd, RunError> {
         let mut failed = false;
         for task in tasks {
-            match self.run_task(task).await? {
+            match self.run_task_as_decided(task).await? {
                 TaskEnd::Settled => {}
                 TaskEnd::Failed => {
                     failed = true;
@@ -53,6 +53,24 @@ impl Run<'_> {
             }
         }
         Ok(if failed { TaskEnd::Failed } else { TaskEnd::Settled })
+    }
+
+    /// One task, as often as a person wants it tried.
+    async fn run_task_as_decided(&mut self, task: &PlanTask) -> Result<TaskEnd, RunError> {
+        loop {
+            let end = self.run_task(task).await?;
+            let said = match &end {
+                TaskEnd::Failed => self.decide_about_failure(task).await?,
+                TaskEnd::Undecided(what) => self.decide_about_unknown(task, what).await?,
+                TaskEnd::Settled | TaskEnd::Stopped => return Ok(end),
+            };
+            match said {
+                Said::Again => {}
+                Said::PassedBy => return Ok(TaskEnd::Settled),
+                Said::Stop => return Ok(TaskEnd::Stopped),
+                Said::Nothing => return Ok(end),
+            }
+        }
     }
 
     pub(super) fn task_record(&self, task: &PlanTask) -> Option<&TaskRecord> {
@@ -91,9 +109,15 @@ impl Run<'_> {
                 self.flush()?;
             }
         }
-        if !self.task_record(task).is_some_and(flow::has_begun)
-            && let Some(found) = self.detect(task).await?
+        let is_fresh = !self.task_record(task).is_some_and(flow::has_begun);
+        if (is_fresh || self.set_up_elsewhere.contains(&task.id))
+            && let Some(mut found) = self.detect(task).await?
         {
+            if !is_fresh || status == TaskStatus::Failed {
+                // It was not there before: it came by another way.
+                found.remove("already_installed");
+                found.insert("another_way".into(), Value::Bool(true));
+            }
             return self.complete(task, found).await;
         }
         for (index, command) in task.commands.iter().enumerate() {
@@ -117,12 +141,27 @@ impl Run<'_> {
                 CommandEnd::Undecided(what) => return Ok(TaskEnd::Undecided(what)),
             }
         }
+        if !task.manual.is_empty() {
+            match self.ask_about_hand_work(task).await? {
+                Said::Again | Said::Nothing => {}
+                Said::Stop => return Ok(TaskEnd::Stopped),
+                Said::PassedBy => {
+                    let reason = "its steps by hand were passed by".into();
+                    let task_id = task.id.clone();
+                    self.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
+                    return Ok(TaskEnd::Settled);
+                }
+            }
+        }
         // What a person has yet to do by hand is no use to a shell before it is verified.
         if task.manual.is_empty() && !self.add_to_shells(task)? {
             return Ok(TaskEnd::Failed);
         }
         let verified = self.verify(task).await?;
-        if !task.manual.is_empty() && (verified.is_err() || task.verification.is_none()) {
+        if !task.manual.is_empty()
+            && !self.is_attended()
+            && (verified.is_err() || task.verification.is_none())
+        {
             // Nobody is here to do it; what could be done without a person is done.
             let reason = format!("a person does it: {}", task.manual.join("; "));
             let task_id = task.id.clone();
@@ -173,6 +212,7 @@ impl Run<'_> {
             extra: Extra::new(),
         };
         let task_id = task.id.clone();
+        self.last_errors.insert(task_id.clone(), error.clone());
         self.record(EventKind::TaskFailed { task_id, error, failure_context })?;
         Ok(TaskEnd::Failed)
     }

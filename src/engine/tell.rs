@@ -5,19 +5,23 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
-use super::Ended;
+use super::{Decision, Ended, Matter};
 use crate::model::{Event, Plan, TaskId};
 
 #[derive(Debug)]
 pub enum Told<'a> {
     /// Durable before it is told.
     Event(&'a Event),
-    /// How many of the session's tasks are settled as the run begins.
-    Begins { settled: usize, total: usize },
+    /// How many of the session's tasks are settled as the run begins, and what it is about to do.
+    Begins { settled: usize, total: usize, plan: &'a Plan },
     /// A command is there again that an earlier run began.
     TakenUp { task_id: &'a TaskId, command: &'a str },
     /// What a command wrote, without secrets. `skipped` bytes before it were not kept.
     Output { task_id: &'a TaskId, skipped: u64, bytes: &'a [u8] },
+    /// Time has passed, and that is all.
+    Tick,
+    /// A command is about to get the terminal, or has given it back.
+    TerminalLent(bool),
     /// The plan that was shown.
     Plan(&'a Plan),
     /// A session that mended something for another is over.
@@ -26,24 +30,27 @@ pub enum Told<'a> {
     Note(&'a str),
 }
 
-/// Asks a person for something nobody else may read. The question goes in; the answer comes out,
-/// unless they would rather not, or the flag says that it is no longer wanted.
-type AskSecret = dyn Fn(&str, &AtomicBool) -> io::Result<Option<String>> + Send + Sync;
+/// A person before a terminal. What is asked may be answered, or not: `None` where they would rather
+/// stop, or where the flag says that it is no longer wanted.
+pub trait Person: Send + Sync {
+    /// Something nobody else may read.
+    fn secret(&self, question: &str, cancelled: &AtomicBool) -> io::Result<Option<String>>;
+
+    fn decide(&self, matter: &Matter, cancelled: &AtomicBool) -> io::Result<Option<Decision>>;
+}
 
 /// A person who can be asked in between. Asking takes as long as it takes: it is done beside the
 /// run, never in its way. What they gave as the password for sudo is known to all runs of one
 /// process, and to nobody else.
 #[derive(Clone)]
 pub struct Asker {
-    ask: Arc<AskSecret>,
+    person: Arc<dyn Person>,
     password: Arc<Mutex<Option<String>>>,
 }
 
 impl Asker {
-    pub fn new(
-        ask: impl Fn(&str, &AtomicBool) -> io::Result<Option<String>> + Send + Sync + 'static,
-    ) -> Self {
-        Self { ask: Arc::new(ask), password: Arc::default() }
+    pub fn new(person: impl Person + 'static) -> Self {
+        Self { person: Arc::new(person), password: Arc::default() }
     }
 
     pub(super) fn ask_secret(
@@ -51,7 +58,15 @@ impl Asker {
         question: &str,
         cancelled: &AtomicBool,
     ) -> io::Result<Option<String>> {
-        (self.ask)(question, cancelled)
+        self.person.secret(question, cancelled)
+    }
+
+    pub(super) fn decide(
+        &self,
+        matter: &Matter,
+        cancelled: &AtomicBool,
+    ) -> io::Result<Option<Decision>> {
+        self.person.decide(matter, cancelled)
     }
 
     pub(super) fn password(&self) -> Option<String> {

@@ -67,7 +67,13 @@ pub(super) fn secret_in_sight(key: &str) -> Mistake {
 pub(super) fn unknown(what: &str, given: &str, near: Option<&str>) -> Mistake {
     Mistake {
         message: format!("there is no {what} `{given}`"),
-        hint: near.map(|near| format!("did you mean `{near}`?")),
+        hint: match near {
+            Some(near) => Some(format!("did you mean `{near}`?")),
+            None if what == "task" => {
+                Some(format!("`provision catalog search {given}` finds tasks by words"))
+            }
+            None => None,
+        },
         about: None,
     }
 }

@@ -1,11 +1,14 @@
-//! What people and programs see: text for a terminal, JSON for scripts. Makes text and prints
-//! nothing; where it goes is for the command line to say. Only [`Terminal`] talks with a person by
-//! itself: prompts are drawn and answered in one place.
+//! What people and programs see: text for a terminal, JSON for scripts. Most of it makes text and
+//! prints nothing; where that goes is for the command line to say. Only `terminal`, which asks, and
+//! `live`, which shows a run as it goes, draw on the screen themselves.
 
 mod catalog;
+mod completion;
 mod diagnostics;
 mod doctor;
 mod history;
+mod live;
+mod paint;
 mod plan;
 mod progress;
 mod prune;
@@ -15,15 +18,18 @@ mod shell;
 mod status;
 mod terminal;
 mod text;
+mod walk;
 
 pub use catalog::{
     catalog_json, catalog_text, profile_json, profile_text, search_json, search_text, task_json,
     task_text,
 };
+pub use completion::completion_text;
 pub use diagnostics::{ValidationCounts, ValidationReport, diagnostic_text, validation_summary};
 pub use doctor::{findings_json, findings_text};
 pub use history::history_line;
-pub use plan::{gate_text, plan_json, plan_text};
+pub use live::Live;
+pub use plan::{gate_text, plan_json, plan_screen, plan_text};
 pub use progress::{Progress, goodbye, log_header, log_text};
 pub use prune::pruning_text;
 pub use recover::{prospect_json, prospect_text, recovered_text};
@@ -35,3 +41,4 @@ pub use shell::{
 pub use status::status_text;
 pub use terminal::{Choice, Item, Left, Lettered, Line, Look, Pick, Reply, Terminal};
 pub use text::{note_text, plural, visible};
+pub use walk::{AtTerminal, Screen, WalkEnd, Walker, ask_about_shells};

@@ -1,11 +1,14 @@
 //! A plan, for a person and for programs: grouped, with what is there already and in which version.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::{plural, visible};
-use crate::model::{GateLevel, GateRecord, GateStatus, Plan, PlanAction, PlanCommand, PlanTask};
+use super::{Terminal, live::about, plural, visible};
+use crate::{
+    engine::Durations,
+    model::{GateLevel, GateRecord, GateStatus, Plan, PlanAction, PlanCommand, PlanTask, TaskId},
+};
 
 /// How wide a line of the overview may be.
 const WIDTH: usize = 80;
@@ -14,17 +17,43 @@ const USUAL_LAYER: &str = "embedded";
 
 /// What becomes of everything in a plan, by category; with its commands if asked for.
 pub fn plan_text(plan: &Plan, with_commands: bool) -> String {
+    lines(plan, with_commands, WIDTH, &Durations::new())
+}
+
+/// The same for a person who is about to decide, with what earlier sessions know of how long it
+/// takes. The first digits of the digest are enough to name it.
+pub fn plan_screen(plan: &Plan, durations: &Durations, terminal: Terminal) -> String {
+    let mut text = String::from("\n");
+    text.push_str(&lines(plan, false, terminal.width(), durations));
+    let open = plan.tasks.iter().filter(|task| task.found.is_none() && !task.upkeep);
+    let known: Vec<_> = open.clone().filter_map(|task| durations.get(&task.id)).collect();
+    if !known.is_empty() {
+        let unknown = open.count() - known.len();
+        let sum = about(known.into_iter().sum());
+        let rest = match unknown {
+            0 => String::new(),
+            some => format!(", and {} that nobody has timed here", plural(some, "task")),
+        };
+        let _ = writeln!(text, "\n{}", terminal.wrapped(&format!("It takes {sum}{rest}."), 0));
+    }
+    text.push('\n');
+    text
+}
+
+fn lines(plan: &Plan, with_commands: bool, width: usize, durations: &Durations) -> String {
     let mut text = String::new();
     let of = plan.profile.as_deref().map_or_else(String::new, |id| format!(" of {}", visible(id)));
     let _ = writeln!(text, "plan{of}: {}", summary(plan));
-    let _ = writeln!(text, "digest {}", plan.compute_digest());
+    let _ =
+        writeln!(text, "{}", cut(&format!("digest {}", plan.compute_digest()), width.max(WIDTH)));
     let widest = plan.tasks.iter().map(|task| task.id.as_str().chars().count()).max();
-    let column = widest.unwrap_or(0).clamp(8, 26);
+    let column = widest.unwrap_or(0).clamp(8, 26.min(width / 3).max(8));
     for category in categories(plan) {
         let _ = writeln!(text, "\n{}", visible(category));
         let tasks = plan.tasks.iter().filter(|task| !task.upkeep && category_of(task) == category);
         for task in tasks {
-            line(&mut text, task, column);
+            let took = durations.get(&task.id).filter(|_| task.found.is_none());
+            line(&mut text, task, column, width, took);
             if with_commands {
                 commands(&mut text, task);
             }
@@ -85,7 +114,7 @@ fn categories(plan: &Plan) -> Vec<&str> {
     categories
 }
 
-fn line(text: &mut String, task: &PlanTask, column: usize) {
+fn line(text: &mut String, task: &PlanTask, column: usize, width: usize, took: Option<&Duration>) {
     let (action, detail) = match task.action() {
         PlanAction::AlreadyInstalled => {
             let version = task.found.as_ref().and_then(|found| found.version.as_deref());
@@ -102,8 +131,10 @@ fn line(text: &mut String, task: &PlanTask, column: usize) {
         _ => String::new(),
     };
     let id = visible(task.id.as_str());
-    let whole = format!("  {action:<9} {id:<column$}  {}", visible(&format!("{detail}{layer}")));
-    let _ = writeln!(text, "{}", cut(whole.trim_end()));
+    let took = took.map_or_else(String::new, |took| format!(", {}", about(*took)));
+    let detail = visible(&format!("{detail}{layer}{took}")).into_owned();
+    let whole = format!("  {action:<9} {id:<column$}  {detail}");
+    let _ = writeln!(text, "{}", cut(whole.trim_end(), width));
 }
 
 /// How a task is installed, in short.
@@ -128,11 +159,8 @@ fn commands_of(task: &PlanTask) -> String {
     }
 }
 
-fn cut(line: &str) -> String {
-    if line.chars().count() <= WIDTH {
-        return line.to_owned();
-    }
-    line.chars().take(WIDTH - 1).chain(['…']).collect()
+fn cut(line: &str, width: usize) -> String {
+    console::truncate_str(line, width, "…").into_owned()
 }
 
 /// Everything of a task that can execute: what is approved must be seen.
@@ -197,7 +225,7 @@ fn command_lines(text: &mut String, command: &PlanCommand, indent: &str) {
 
 pub fn plan_json(plan: &Plan) -> Value {
     let upkeep = || plan.tasks.iter().filter(|task| task.upkeep);
-    let is_upkeep = |id: &crate::model::TaskId| upkeep().any(|task| task.id == *id);
+    let is_upkeep = |id: &TaskId| upkeep().any(|task| task.id == *id);
     let tasks = plan.tasks.iter().filter(|task| !task.upkeep).map(|task| {
         let needs: Vec<_> = task.depends_on.iter().filter(|id| !is_upkeep(id)).collect();
         json!({

@@ -31,7 +31,7 @@ impl Progress {
         let mut text = String::new();
         match told {
             Told::Event(event) => self.event(event, &mut text),
-            Told::Begins { settled, total } => {
+            Told::Begins { settled, total, .. } => {
                 (self.begun, self.tasks) = (*settled, *total);
             }
             Told::TakenUp { task_id, command } => {
@@ -39,6 +39,7 @@ impl Progress {
                 let _ = writeln!(text, "  $ {} (begun by an earlier run)", visible(command));
             }
             Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes, &mut text),
+            Told::Tick | Told::TerminalLent(_) => {}
             Told::Plan(plan) => text.push_str(&super::plan_text(plan, true)),
             Told::Repaired(ended) => text.push_str(&goodbye(ended)),
             Told::Note(note) => text.push_str(&note_text(note)),
@@ -136,11 +137,16 @@ impl Progress {
 const LONGEST_LINE: usize = 64 * 1024;
 
 fn output_line(line: &[u8], text: &mut String) {
+    let _ = writeln!(text, "  | {}", shown(line));
+}
+
+/// A line of output as a terminal would show it in the end, and that orders none about.
+pub(super) fn shown(line: &[u8]) -> String {
     let line = String::from_utf8_lossy(line);
     let line = line.trim_end_matches(['\n', '\r']);
     // A terminal would show what was written last over what it replaces.
     let shown = line.rsplit('\r').next().unwrap_or_default();
-    let _ = writeln!(text, "  | {}", safe_line(shown));
+    safe_line(shown)
 }
 
 /// A line of output that orders no terminal about; tabs stay.

@@ -50,6 +50,10 @@ pub struct Wanted {
     /// A regular expression that the whole value must match.
     pub pattern: Option<String>,
     pub default: Option<String>,
+    /// A probe whose first line of output is offered to a person.
+    pub default_command: Option<String>,
+    /// A value that would do.
+    pub example: Option<String>,
 }
 
 impl Asked<'_> {
@@ -116,7 +120,11 @@ impl Wanted {
             && !Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|whole| whole.is_match(&value))
         {
             let what = if self.is_secret() { "it".into() } else { format!("`{given}`") };
-            return Err(format!("{what} does not match `{pattern}`"));
+            return Err(match &self.example {
+                // An example says more to a person than an expression does.
+                Some(example) => format!("{what} is not of the right form, like {example}"),
+                None => format!("{what} does not match `{pattern}`"),
+            });
         }
         Ok(value)
     }
@@ -148,7 +156,8 @@ pub fn questions<'a>(
 
 fn datum<'a>(wanted: &Requirements<'a>, key: &str, offer: &Offer<'_>, held: Held<'_>) -> Asked<'a> {
     let request = wanted.profile.and_then(|profile| profile.user_data.get(key));
-    let DatumRequest { prompt, pattern, .. } = request.cloned().unwrap_or_default();
+    let DatumRequest { prompt, pattern, default_command, example, .. } =
+        request.cloned().unwrap_or_default();
     let secret = wanted.is_secret(key, offer);
     let value = Wanted {
         key: key.to_owned(),
@@ -159,6 +168,8 @@ fn datum<'a>(wanted: &Requirements<'a>, key: &str, offer: &Offer<'_>, held: Held
         choices: Vec::new(),
         pattern,
         default: None,
+        default_command: default_command.filter(|_| !secret),
+        example,
     };
     // What was recorded by hand, or under another pattern, is asked for again.
     let recorded = wanted.datum(key).filter(|given| value.check(given).is_ok());
@@ -212,6 +223,8 @@ pub fn of_tasks<'a>(
                 choices: option.choices.clone(),
                 pattern: None,
                 default: option.default.clone(),
+                default_command: None,
+                example: None,
             };
             let recorded = wanted.datum(&value.key).or_else(|| wanted.datum(&value.name));
             let recorded = recorded.filter(|given| value.check(given).is_ok());

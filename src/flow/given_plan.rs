@@ -18,6 +18,7 @@ pub struct GivenPlan<'a> {
     pub user_data: &'a [(String, String)],
     /// Its approval is part of it: whoever gives the plan has it.
     pub approved_by: ApprovedBy,
+    pub mode: ExecutionMode,
     /// Earlier sessions that are not finished.
     pub unfinished: &'a [SessionId],
 }
@@ -33,7 +34,7 @@ impl GivenPlan<'_> {
     }
 
     fn steps(&self, phase: Phase, session: &Document) -> Vec<EventKind> {
-        let Self { plan, digest, user_data, approved_by, unfinished } = *self;
+        let Self { plan, digest, user_data, approved_by, mode, unfinished } = *self;
         let mut events = Vec::new();
         let gates = match phase {
             Phase::SessionCheck => gates::session_check(unfinished),
@@ -65,7 +66,7 @@ impl GivenPlan<'_> {
                     events.push(EventKind::PlanApproved {
                         digest: digest.clone(),
                         approved_by,
-                        execution_mode: ExecutionMode::AllAtOnce,
+                        execution_mode: mode,
                     });
                 }
                 gates::present_plan(Some(digest), digest)

@@ -1,6 +1,7 @@
 //! Decisions without side effects: what a session means and what comes next.
 
 mod agenda;
+mod alternative;
 mod answer;
 mod classes;
 mod conflict;
@@ -24,6 +25,7 @@ mod repair;
 mod requirements;
 mod rights;
 mod screen;
+mod second_thoughts;
 mod selection;
 mod shell_block;
 mod shell_file;
@@ -34,6 +36,7 @@ mod walk;
 mod work;
 
 pub use agenda::{Ask, Asked, Held, Wanted};
+pub use alternative::{Alternative, Way, alternatives};
 pub use answer::valid_answers;
 pub use classes::{Diagnosis, diagnose, retries};
 pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
@@ -46,7 +49,7 @@ pub use plan_check::{Problem, plan_problems};
 pub use plan_difference::plan_difference;
 pub use planner::{Planned, plan};
 pub use problem::{Chain, PlanProblem};
-pub use recipe::{ChosenBy, NoRecipe, Recipe, RecipeSource, Situation, recipe};
+pub use recipe::{ChosenBy, NoRecipe, Recipe, RecipeSource, Situation, other_recipes, recipe};
 pub use rehearsal::Rehearsal;
 pub use requirements::{Requirements, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
 pub use rights::{tasks_that_want_root, wants_root};

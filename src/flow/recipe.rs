@@ -113,6 +113,47 @@ pub fn recipe(
     Ok(Recipe::nothing())
 }
 
+/// Every other way to install `task` on `platform` than the one that is recorded as `used`: for
+/// whoever has seen that one fail. What builds on a tool that may not be there is none.
+pub fn other_recipes(task: &Task, platform: &Platform, used: Option<&str>) -> Vec<Recipe> {
+    let is_here = |manager: PackageManager| {
+        if manager.is_native() {
+            platform.has_native(manager)
+        } else {
+            platform.managers.contains(&manager)
+        }
+    };
+    let is_another = |name: &str| used != Some(name);
+    let packages = task.packages.iter().filter(|(manager, _)| is_here(**manager));
+    let packages = packages.filter(|(manager, _)| is_another(manager.name()));
+    let mut found: Vec<Recipe> =
+        packages.map(|(manager, packages)| of_packages(*manager, packages)).collect();
+    let chosen = task.options.iter().flat_map(|option| &option.choices);
+    let chosen: HashSet<&str> = chosen.map(String::as_str).collect();
+    let by_manager = |key: &str| {
+        PackageManager::ALL.into_iter().any(|manager| {
+            (manager.name() == key || manager.provider() == Some(key)) && is_here(manager)
+        })
+    };
+    for (key, variant) in &task.install.variants {
+        let by = match key.as_str() {
+            key if platform.names().iter().any(|name| name == key) => ChosenBy::Platform,
+            key if by_manager(key) => ChosenBy::Manager,
+            key if chosen.contains(key) => ChosenBy::Option,
+            _ => continue,
+        };
+        if is_another(key) {
+            let source = RecipeSource::Variant { key: key.clone(), by };
+            found.push(of_steps(source, &variant.steps));
+        }
+    }
+    if used.is_some() && !task.install.steps.is_empty() {
+        found.push(of_steps(RecipeSource::Steps, &task.install.steps));
+    }
+    found.retain(|recipe| !recipe.commands.is_empty() && recipe.manual.is_empty());
+    found
+}
+
 /// The variant that fits: by a chosen option, a `one_of` dependency that is there, the platform's
 /// most particular name, or a package manager, in this order.
 fn variant<'t>(
@@ -206,6 +247,31 @@ mod tests {
     fn on_debian(fields: Value, chosen: &[&str]) -> Result<Recipe, NoRecipe> {
         let situation = Situation { chosen: chosen.to_vec(), ..Situation::default() };
         recipe(&task(fields), &debian(), &situation)
+    }
+
+    #[test]
+    fn whoever_saw_one_way_fail_is_offered_the_others_that_this_machine_has() {
+        let fields = json!({
+            "packages": {"apt": ["t"], "brew": ["t"], "npm": ["t"]},
+            "install": {
+                "steps": [{"command": "curl t"}],
+                "variants": {
+                    "debian": {"steps": [{"command": "from debian"}]},
+                    "macos": {"steps": [{"command": "from macos"}]},
+                    "nvm": {"steps": [{"command": "from nvm"}]},
+                },
+            },
+        });
+        let titles = |used: Option<&str>| {
+            let found = super::other_recipes(&task(fields.clone()), &debian(), used);
+            let first = |recipe: &Recipe| recipe.commands[0].command.clone();
+            found.iter().map(first).collect::<Vec<_>>()
+        };
+        let npm = &titles(Some("apt"))[0];
+        assert!(npm.starts_with("npm "), "{npm}");
+        assert_eq!(titles(Some("apt"))[1..], ["from debian", "curl t"]);
+        assert!(!titles(Some("debian")).contains(&"from debian".to_owned()));
+        assert!(!titles(None).contains(&"curl t".to_owned()));
     }
 
     fn variants(keys: &[&str]) -> Value {

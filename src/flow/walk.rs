@@ -7,7 +7,7 @@ use serde_json::Map;
 
 use super::{
     Offer, Presence, Requirements, agenda,
-    agenda::{Ask, Asked, Held, Wanted},
+    agenda::{Ask, Asked, Held},
     answer::{answered, given_value},
     found::outputs,
     gates,
@@ -15,6 +15,7 @@ use super::{
     planner::{Planned, plan},
     problem::PlanProblem,
     requirements::{TOOLS_ADDED, TOOLS_LEFT_OUT},
+    second_thoughts::{change_tools, start_over},
     selection::{Ground, to_look_for},
 };
 use crate::model::{
@@ -82,6 +83,15 @@ pub enum Input {
     },
     /// To the question before this one, or to the phase before this one.
     Back,
+    /// What was answered to this is to be asked again: a question, or the key of a value.
+    Withdraw(String),
+    /// These are the single tools now, and these are left out.
+    Tools {
+        add: Vec<TaskId>,
+        without: Vec<TaskId>,
+    },
+    /// From the choice of a stack on, as if nothing had been answered.
+    StartOver,
     /// The plan is to be shown.
     Present {
         manifests: IndexMap<String, String>,
@@ -255,6 +265,9 @@ impl<'a> Walk<'a> {
                 self.value(session, &key, &value)
             }
             (Input::Back, _) => self.back(session),
+            (Input::Withdraw(id), _) => self.withdraw(session, &id),
+            (Input::Tools { add, without }, _) => change_tools(session, add, without),
+            (Input::StartOver, _) => start_over(session),
             // Once it is executed, a plan is shown again only by one who goes back to it.
             (
                 Input::Present { manifests },
@@ -292,8 +305,8 @@ impl<'a> Walk<'a> {
             None => "single tools, each without a mistake".to_owned(),
         };
         events.extend(leave(Phase::StackSelection, gates::stack_selection(evidence)));
-        events.extend(tools(TOOLS_ADDED, "Which tools beside the stack?", add));
-        events.extend(tools(TOOLS_LEFT_OUT, "Which tools should be left out?", without));
+        events.extend(tools(TOOLS_ADDED, add));
+        events.extend(tools(TOOLS_LEFT_OUT, without));
         Ok(Step::of(events))
     }
 
@@ -335,37 +348,6 @@ impl<'a> Walk<'a> {
             return Err(Refusal::NoValue { key: key.to_owned(), near });
         };
         given_value(wanted, given)
-    }
-
-    /// Takes back the last answer; where there is none, the phase before is open again.
-    fn back(&self, session: &Document) -> Result<Step, Refusal> {
-        let reopened = |phase| {
-            let reason = "gone back to".into();
-            Ok(Step::of(vec![EventKind::PhaseReopened { phase, reason }]))
-        };
-        match session.phase.current {
-            Phase::PresentPlan => reopened(Phase::GatherRequirements),
-            Phase::GatherRequirements => {
-                let agenda = self.agenda(session);
-                let open = agenda.iter().position(Asked::is_open).unwrap_or(agenda.len());
-                let is_recorded = |asked: &&Asked<'_>| match &asked.ask {
-                    Ask::Choice(question) => session.choices.contains_key(&question.id),
-                    Ask::Value(wanted) => session.user_data.contains_key(&wanted.key),
-                };
-                match agenda[..open].iter().rev().find(is_recorded).map(|asked| &asked.ask) {
-                    Some(Ask::Choice(question)) => {
-                        let question_id = question.id.clone();
-                        Ok(Step::of(vec![EventKind::AnswerWithdrawn { question_id }]))
-                    }
-                    Some(Ask::Value(Wanted { key, .. })) => {
-                        Ok(Step::of(vec![EventKind::UserDataWithdrawn { key: key.clone() }]))
-                    }
-                    None => reopened(Phase::StackSelection),
-                }
-            }
-            Phase::SessionCheck | Phase::StackSelection => Err(Refusal::NothingBefore),
-            phase @ (Phase::Execute | Phase::Completion) => Err(Refusal::NotNow(phase)),
-        }
     }
 
     fn present(
@@ -427,7 +409,11 @@ fn leave(phase: Phase, gates: Vec<crate::model::GateRecord>) -> Vec<EventKind> {
 
 /// Tasks that were named one by one. In the order of their names: who names them in another order
 /// wants the same.
-fn tools(id: &str, question: &str, mut tasks: Vec<TaskId>) -> Option<EventKind> {
+pub(super) fn tools(id: &str, mut tasks: Vec<TaskId>) -> Option<EventKind> {
+    let question = match id {
+        TOOLS_LEFT_OUT => "Which tools should be left out?",
+        _ => "Which tools beside the stack?",
+    };
     tasks.sort();
     tasks.dedup();
     let names: Vec<_> = tasks.iter().map(TaskId::as_str).collect();

@@ -282,6 +282,12 @@ pub struct DatumRequest {
     pub pattern: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
+    /// A probe whose first line of output is offered as the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_command: Option<String>,
+    /// A value that would do, for whoever gives one that does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<String>,
 }
 
 impl Dependencies {

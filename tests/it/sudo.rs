@@ -116,7 +116,7 @@ fn a_password_is_asked_for_once() {
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
     terminal
         .wait_for("root's rights are needed for step, pipe")
-        .wait_for("for sudo (not shown): ")
+        .wait_for("(not shown) > ")
         .type_in(&format!("{PASSWORD}\n"));
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
@@ -137,7 +137,7 @@ fn nobody_but_sudo_is_told_the_password() {
             "\"$SUDO_ASKPASS\" 'provision: the password for sudo' > ~/stolen; test ! -s ~/stolen"}]},
     ]));
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
-    terminal.wait_for("for sudo (not shown): ").type_in(&format!("{PASSWORD}\n"));
+    terminal.wait_for("(not shown) > ").type_in(&format!("{PASSWORD}\n"));
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
     assert_eq!(screen.matches("not shown").count(), 1, "{screen}");
@@ -149,7 +149,7 @@ fn three_wrong_passwords_pause() {
     machine.plan(&many_ways());
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
     for _ in 0..3 {
-        terminal.wait_for("for sudo (not shown): ").type_in("wrong\n");
+        terminal.wait_for("(not shown) > ").type_in("wrong\n");
     }
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(4), "{screen}");
@@ -162,8 +162,8 @@ fn three_wrong_passwords_pause() {
     assert_eq!(machine.read("/etc/by-step"), "");
     // And with the right one it goes on.
     let mut terminal = machine.on_terminal("exec provision resume");
-    terminal.wait_for("for sudo (not shown): ").type_in("wrong\n");
-    terminal.wait_for("try 2 of 3").wait_for(": ").type_in(&format!("{PASSWORD}\n"));
+    terminal.wait_for("(not shown) > ").type_in("wrong\n");
+    terminal.wait_for("try 2 of 3").wait_for("(not shown) > ").type_in(&format!("{PASSWORD}\n"));
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
     assert_done(&machine);
@@ -175,7 +175,7 @@ fn ctrl_c_at_the_password_pauses_and_typing_is_seen_again() {
     machine.plan(&many_ways());
     let line = "trap : INT; provision apply plan.json --yes; echo \"code $?\"; stty -a";
     let mut terminal = machine.on_terminal(line);
-    terminal.wait_for("for sudo (not shown): ").type_in("\u{3}");
+    terminal.wait_for("(not shown) > ").type_in("\u{3}");
     terminal.wait_for("code 4");
     let (screen, _) = terminal.end();
     assert!(screen.contains(" echo "), "{screen}");
@@ -230,7 +230,7 @@ fn a_script_that_hides_its_sudo_asks_when_it_gets_there() {
     machine.plan(&json!([{"id": "late", "commands": [
         {"command": "echo before; bash ~/install.sh; bash ~/install.sh; cat ~/late"}]}]));
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
-    terminal.wait_for("for sudo (not shown): ").type_in(&format!("{PASSWORD}\n"));
+    terminal.wait_for("(not shown) > ").type_in(&format!("{PASSWORD}\n"));
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
     assert_eq!(screen.matches("not shown").count(), 1, "{screen}");
@@ -243,7 +243,7 @@ fn what_runs_as_root_can_be_ended() {
     machine.plan(&json!([{"id": "long", "commands": [
         {"command": "trap 'echo asked to end; exit 9' TERM; sleep 1000 & wait", "requires_sudo": true}]}]));
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
-    terminal.wait_for("for sudo (not shown): ").type_in(&format!("{PASSWORD}\n"));
+    terminal.wait_for("(not shown) > ").type_in(&format!("{PASSWORD}\n"));
     wait_until("the command runs", || !machine.overlay.running_as(&["sleep", "1000"]).is_empty());
     terminal.type_in("\u{3}").wait_for("pausing").type_in("\u{3}").wait_for("asking the command");
     let (screen, code) = terminal.end();
@@ -258,7 +258,7 @@ fn what_runs_as_root_and_does_not_listen_is_killed_in_the_end() {
     machine.plan(&json!([{"id": "long", "commands": [
         {"command": "trap '' TERM; sleep 1000; sleep 1001", "requires_sudo": true}]}]));
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
-    terminal.wait_for("for sudo (not shown): ").type_in(&format!("{PASSWORD}\n"));
+    terminal.wait_for("(not shown) > ").type_in(&format!("{PASSWORD}\n"));
     wait_until("the command runs", || !machine.overlay.running_as(&["sleep", "1000"]).is_empty());
     terminal.type_in("\u{3}").wait_for("pausing").type_in("\u{3}").wait_for("asking the command");
     terminal.type_in("\u{3}").wait_for("killing the command");
@@ -272,7 +272,7 @@ fn whoever_may_not_use_sudo_is_told_so_at_once() {
     let Some(machine) = Machine::new("# nothing for anyone") else { return };
     machine.plan(&many_ways());
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
-    terminal.wait_for("for sudo (not shown): ").type_in(&format!("{PASSWORD}\n"));
+    terminal.wait_for("(not shown) > ").type_in(&format!("{PASSWORD}\n"));
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(4), "{screen}");
     assert!(screen.contains("paused: this user may not use sudo"), "{screen}");
@@ -283,9 +283,9 @@ fn ctrl_z_does_not_uncover_what_is_typed() {
     let Some(machine) = Machine::with_password() else { return };
     machine.plan(&many_ways());
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
-    terminal.wait_for("for sudo (not shown): ").type_in("\u{1a}");
+    terminal.wait_for("(not shown) > ").type_in("\u{1a}");
     // It is a key like any other there.
-    terminal.type_in("\n").wait_for("try 2 of 3").wait_for("(not shown): ");
+    terminal.type_in("\n").wait_for("try 2 of 3").wait_for("(not shown) > ");
     terminal.type_in(&format!("{PASSWORD}\n"));
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
@@ -316,7 +316,7 @@ fn sudo_by_its_path_is_answered_too_and_what_takes_no_password_just_works() {
         {"command": "set -e; sudo -k; sudo -K; sudo -V >/dev/null; sudo -v; \
                      /usr/bin/sudo -A id -un > ~/who; /usr/bin/sudo -A id -un >> ~/who"}]}]));
     let mut terminal = machine.on_terminal("exec provision apply plan.json --yes");
-    terminal.wait_for("for sudo (not shown): ").type_in(&format!("{PASSWORD}\n"));
+    terminal.wait_for("(not shown) > ").type_in(&format!("{PASSWORD}\n"));
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
     assert_eq!(screen.matches("not shown").count(), 1, "{screen}");

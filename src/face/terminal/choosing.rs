@@ -13,6 +13,8 @@ pub(super) struct Choosing<'a> {
     /// The options that have a line of their own.
     listed: Vec<&'a Lettered>,
     marked: usize,
+    /// Whether Enter takes what is marked.
+    is_ready: bool,
 }
 
 impl<'a> Choosing<'a> {
@@ -20,7 +22,7 @@ impl<'a> Choosing<'a> {
         let listed: Vec<_> = prompt.options.iter().filter(|option| !option.is_quiet).collect();
         let is_default = |option: &&Lettered| Some(option.letter) == prompt.default;
         let marked = listed.iter().position(is_default).unwrap_or(0);
-        Self { prompt, listed, marked }
+        Self { prompt, listed, marked, is_ready: !prompt.is_weighty }
     }
 
     fn by(&mut self, steps: isize) {
@@ -40,7 +42,9 @@ impl<'a> Choosing<'a> {
         let arrows = if look.unicode { "↑↓" } else { "Up/Down" };
         if let Some(marked) = self.listed.get(self.marked) {
             parts.push(format!("{arrows} or a letter"));
-            parts.push(format!("Enter takes {}", marked.letter));
+            if self.is_ready {
+                parts.push(format!("Enter takes {}", marked.letter));
+            }
         }
         if self.prompt.can_go_back {
             parts.push("Esc back".into());
@@ -81,6 +85,14 @@ pub(super) fn option_rows(
         rows.push(Row::painted(&first, paint, look));
     }
     let hint = option.hint.as_deref().unwrap_or_default();
+    // Beside it, where there is room.
+    let beside = one_line(hint, look);
+    let text = console::measure_text_width(&one_line(&option.text, look));
+    let both = indent + text + 2 + console::measure_text_width(&beside);
+    if rows.len() == 1 && !beside.is_empty() && both <= width {
+        let only = rows.remove(0);
+        return vec![only.and("  ", Paint::Plain, look).and(&beside, Paint::Dim, look)];
+    }
     for text in wrapped(hint, width - indent - 2, look) {
         rows.push(Row::painted(&format!("{margin}  "), Paint::Plain, look).and(
             &text,
@@ -126,7 +138,9 @@ impl Prompt for Choosing<'_> {
         {
             return Step::Done(option.letter);
         }
+        let before = self.marked;
         match key {
+            Key::Enter if !self.is_ready => {}
             Key::Enter => {
                 return self.listed.get(self.marked).map_or(Step::Stay, |it| Step::Done(it.letter));
             }
@@ -138,11 +152,15 @@ impl Prompt for Choosing<'_> {
             Key::End | Key::PageDown => self.marked = self.listed.len().saturating_sub(1),
             _ => {}
         }
+        self.is_ready |= self.marked != before;
         Step::Stay
     }
 
     fn transcript(&self, answer: &char, width: usize, look: Look) -> Option<Row> {
         let option = lettered(&self.prompt.options, *answer).filter(|option| !option.is_quiet)?;
+        if self.prompt.passing.contains(&option.letter) {
+            return None;
+        }
         let answer = format!("{} {}", option.letter, option.text);
         let summary = self.prompt.summary.as_deref();
         Some(transcript(&self.prompt.heading, summary, &answer, width, look))
@@ -181,6 +199,7 @@ mod tests {
             default: Some('B'),
             can_go_back: true,
             summary: Some("Editor".into()),
+            ..Choice::default()
         }
     }
 

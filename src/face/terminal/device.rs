@@ -1,6 +1,6 @@
 //! The terminal as the walk knows it.
 
-use std::{io, sync::atomic::AtomicBool};
+use std::{borrow::Cow, io, sync::atomic::AtomicBool};
 
 use super::{
     choosing::Choosing,
@@ -35,7 +35,22 @@ impl Terminal {
 
     /// Writes text that is safe already.
     pub fn say(&self, text: &str) {
-        mode::write(text);
+        mode::write(&self.showable(text));
+    }
+
+    /// Safe text as this terminal can show it.
+    pub fn showable<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.look.unicode || text.is_ascii() { text.into() } else { layout::ascii(text).into() }
+    }
+
+    /// As much of a safe line as fits into `room` columns.
+    pub fn cut(&self, line: &str, room: usize) -> String {
+        layout::cut(&self.showable(line), room, self.look)
+    }
+
+    /// Throws away what was typed so far: it was not meant for what comes next.
+    pub fn forget_typed(&self) {
+        mode::forget_typed();
     }
 
     /// Text made safe, each line wrapped by words and `indent` columns in. Ends without a line

@@ -88,7 +88,7 @@ pub(super) fn one_line(text: &str, look: Look) -> String {
 }
 
 /// What a terminal without UTF-8 can show of it.
-fn ascii(text: &str) -> String {
+pub(super) fn ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
         plain.push_str(match character {

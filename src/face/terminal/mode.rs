@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, OutputModes, Termios, Winsize, tcgetattr, tcgetpgrp,
-    tcgetwinsize, tcsetattr,
+    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, Winsize, tcflush,
+    tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
 };
 
 use super::layout::Size;
@@ -85,6 +85,12 @@ pub(super) fn write(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();
+}
+
+/// Throws away what was typed and not read.
+pub(super) fn forget_typed() {
+    // A terminal that is gone is noticed where keys are read.
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
 /// How large the terminal is now.

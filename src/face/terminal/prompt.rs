@@ -37,7 +37,7 @@ pub enum Reply<T> {
 }
 
 /// One of several, by letter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The question; lines after the first explain it.
     pub heading: String,
@@ -49,6 +49,11 @@ pub struct Choice {
     pub can_go_back: bool,
     /// A short name for the line that stays; else the first line of the heading.
     pub summary: Option<String>,
+    /// Whether something is set in motion: Enter alone, which may have been meant for the question
+    /// before, takes nothing. It does once something was marked.
+    pub is_weighty: bool,
+    /// Letters that only show something: they leave no line.
+    pub passing: Vec<char>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

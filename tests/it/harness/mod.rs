@@ -5,6 +5,7 @@ pub mod faketime;
 pub mod overlay;
 pub mod processes;
 mod schema;
+pub mod screen;
 pub mod terminal;
 
 use std::{

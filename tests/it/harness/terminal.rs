@@ -61,6 +61,18 @@ impl Terminal {
         }
     }
 
+    /// The next of what is written, as it is; `None` when that takes longer than `patience`, or all
+    /// is over.
+    pub fn next_piece(&mut self, patience: Duration) -> Option<Vec<u8>> {
+        self.pieces.recv_timeout(patience).ok()
+    }
+
+    /// Goes away, and everybody who is on it is told.
+    pub fn close(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     pub fn type_in(&mut self, text: &str) -> &mut Self {
         self.keyboard.write_all(text.as_bytes()).unwrap();
         self.keyboard.flush().unwrap();

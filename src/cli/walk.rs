@@ -1,0 +1,102 @@
+//! `provision` alone, and every command that a person attends: the walk in a terminal.
+
+use std::process::ExitCode;
+
+use super::{
+    ask, catalog, failure::Failure, output, overview, run::say_goodbye, settings::Settings,
+};
+use crate::{
+    engine::{self, GivenData, Request, RunError, Stack, Surroundings, Wishes},
+    face::{WalkEnd, Walker},
+    model::{Digest, Plan, SessionId},
+};
+
+/// The walk, where somebody can be asked; else what there is, and what can be done.
+pub(super) fn run(settings: &Settings) -> Result<ExitCode, Failure> {
+    if settings.json || !ask::can_ask(settings) {
+        overview::run(settings)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let around = settings.surroundings()?;
+    let catalog = catalog::load(settings)?;
+    let walker = Walker::new(&around, &catalog, settings.screen.clone(), None, attended());
+    end(settings, &around, walker.walk())
+}
+
+/// A new session whose stack, answers or tools were named, as far as they were.
+pub(super) fn start(
+    settings: &Settings,
+    around: &Surroundings,
+    catalog: &engine::Catalog,
+    request: Request,
+    wishes: Wishes,
+) -> Result<ExitCode, Failure> {
+    let stack = (request.profile.is_some() || !request.add.is_empty()).then(|| Stack {
+        profile: request.profile.clone(),
+        manifest_path: None,
+        catalogs: around.layers.recorded(),
+        add: request.add.clone(),
+        without: request.without.clone(),
+    });
+    let screen = settings.screen.clone();
+    let walker = Walker::new(around, catalog, screen, Some(request), wishes);
+    end(settings, around, walker.begin(stack))
+}
+
+/// A plan file that a person decides about.
+pub(super) fn apply(
+    settings: &Settings,
+    plan: (Plan, Digest),
+    wishes: Wishes,
+) -> Result<ExitCode, Failure> {
+    let around = settings.surroundings()?;
+    let catalog = engine::load_catalog(&around, &around.layers)?;
+    let walker = Walker::new(&around, &catalog, settings.screen.clone(), None, wishes);
+    end(settings, &around, walker.apply(plan))
+}
+
+/// A session that waits for answers, or for a person to decide.
+pub(super) fn resume(
+    settings: &Settings,
+    around: &Surroundings,
+    id: &SessionId,
+    failed: engine::Failed,
+    wishes: Wishes,
+) -> Result<ExitCode, Failure> {
+    let loaded = around.store.load(id)?;
+    let layers = around.layers.or_recorded(&loaded.session.profile.catalogs);
+    let catalog = engine::load_catalog(around, &layers)?;
+    let walker = Walker::new(around, &catalog, settings.screen.clone(), None, wishes);
+    end(settings, around, walker.resume_session(id, failed))
+}
+
+/// What somebody wants who is there to decide the rest.
+fn attended() -> Wishes {
+    Wishes {
+        approval: None,
+        mode: None,
+        repair: false,
+        keep_going: false,
+        interrupted: None,
+        data: GivenData { environment: Settings::data_in_environment(), ..GivenData::default() },
+        plan: None,
+        shell_integration: None,
+        attended: true,
+    }
+}
+
+/// The last words.
+fn end(
+    settings: &Settings,
+    around: &Surroundings,
+    end: Result<WalkEnd, RunError>,
+) -> Result<ExitCode, Failure> {
+    match end? {
+        WalkEnd::Ended(ended) => Ok(say_goodbye(settings, around, &ended)),
+        WalkEnd::Nothing { by_choice: true } => Ok(ExitCode::SUCCESS),
+        WalkEnd::Nothing { by_choice: false } => {
+            output::talk("nothing was begun, and nothing is changed\n");
+            Ok(ExitCode::from(super::failure::Kind::Undecided.exit_code()))
+        }
+    }
+}

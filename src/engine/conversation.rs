@@ -1,0 +1,375 @@
+//! The walk with a person, up to where its plan is executed: what it waits for is data, and every
+//! answer is on record before the next question. Whoever leaves finds it waiting for the same.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+
+use super::{
+    Ended, Request, RunError, Surroundings, Wishes,
+    data::UserData,
+    ending::close,
+    examine::expiry_under_lock,
+    look::look,
+    platform,
+    prune::expired,
+    repair::mend_and_go_on,
+    request::GivenAt,
+    run::{Options, Run},
+    sessions::{check_machine, check_resumable, check_rights, drive, unfinished, within_runtime},
+    shelf,
+    signals::Signals,
+    start::beginning,
+    tell::Watcher,
+    unready::{Unready, mistake_of},
+};
+use crate::{
+    catalog::Catalog,
+    exec::{Probe, ProbeEnd, probe},
+    flow::{
+        Asked, Effect, Input, Offer, Presence, Refusal, Rehearsal, Stack, Step, Waiting, Walk,
+        Wanted, plan_problems,
+    },
+    model::{
+        Agent, ApprovedBy, Digest, Document, EventKind, ExecutionMode, ExpandedFrom, PauseReason,
+        Phase, Plan, Platform, Profile, Session, SessionId, SessionStatus, Task, TaskId,
+    },
+    store::Recorder,
+};
+
+/// What came of an input.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Taken {
+    /// It is on record.
+    Recorded,
+    /// This is to be shown; nothing has changed.
+    Explained(String),
+    /// It cannot be; nothing has changed.
+    Refused(Refusal),
+}
+
+/// A session on its way to a plan, held by us alone.
+#[derive(Debug)]
+pub struct Conversation<'c> {
+    around: &'c Surroundings,
+    catalog: &'c Catalog,
+    offer: Offer<'c>,
+    profiles: Vec<&'c Profile>,
+    platform: Platform,
+    recorder: Recorder,
+    facts: Option<Presence>,
+    /// What was looked for to know the facts.
+    looked_for: HashSet<TaskId>,
+    secrets: Secrets,
+    plan: Option<(Plan, Digest)>,
+}
+
+/// In memory, and nowhere else.
+#[derive(Default)]
+struct Secrets {
+    values: IndexMap<String, String>,
+    held: HashSet<String>,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(&self.held).finish()
+    }
+}
+
+/// Whether what a session waits for is an answer: it is on its way to a plan that the catalog
+/// makes.
+pub fn is_conversation(session: &Document) -> bool {
+    session.phase.current <= Phase::PresentPlan
+        && session.plan.approved_at.is_none()
+        && session.meta.imported_from.is_none()
+        && (session.profile.selected.is_some() || session.phase.current <= Phase::StackSelection)
+}
+
+impl<'c> Conversation<'c> {
+    /// Begins a session with the choice of a stack.
+    pub fn begin(
+        around: &'c Surroundings,
+        catalog: &'c Catalog,
+        stack: Stack,
+        expanded_from: Option<ExpandedFrom>,
+    ) -> Result<Self, RunError> {
+        // Whoever else is at work in this home is named before anything is asked.
+        let _only = around.store.lock_runner(&around.pen)?;
+        let mut created = beginning(around.clock.session_id(), Agent::user());
+        created.expanded_from = expanded_from;
+        let id = created.session_id.clone();
+        let (offer, profiles) = (shelf::offer(catalog), shelf::profiles(catalog));
+        let platform = platform(&around.environment);
+        let walk = Walk {
+            offer: &offer,
+            profiles: &profiles,
+            platform: &platform,
+            facts: None,
+            held: None,
+        };
+        let now = around.clock.now();
+        let mut rehearsal = Rehearsal::begin(created.clone(), now.wall.clone())?;
+        let unfinished = unfinished(&around.store, None)?;
+        for input in [Input::Checked { unfinished }, Input::Stack(Box::new(stack))] {
+            let step = walk.take(&rehearsal, input).map_err(|refusal| {
+                let mistakes = vec![mistake_of(&refusal)];
+                RunError::Unready(Box::new(Unready { mistakes, ..Unready::default() }))
+            })?;
+            rehearsal.record(step.events)?;
+        }
+        let first = EventKind::SessionCreated(Box::new(created));
+        let (recorder, _) = around.store.create(&id, &around.pen, first, &now)?;
+        let mut conversation = Self {
+            around,
+            catalog,
+            offer,
+            profiles,
+            platform,
+            recorder,
+            facts: None,
+            looked_for: HashSet::new(),
+            secrets: Secrets::default(),
+            plan: None,
+        };
+        conversation.record(rehearsal.into_events())?;
+        Ok(conversation)
+    }
+
+    /// Takes up a session that somebody left on its way to a plan. A plan that was shown is made
+    /// again: the machine may have changed since.
+    pub fn take_up(
+        around: &'c Surroundings,
+        catalog: &'c Catalog,
+        id: &SessionId,
+    ) -> Result<Self, RunError> {
+        let _only = around.store.lock_runner(&around.pen)?;
+        let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
+        check_resumable(recorder.session())?;
+        check_machine(recorder.session())?;
+        let expiry = expiry_under_lock(&around.store, recorder.session(), &around.clock)?;
+        let mut events = expired(expiry).unwrap_or_default();
+        if events.is_empty() && recorder.session().meta.status == SessionStatus::InProgress {
+            events.push(EventKind::SessionPaused {
+                reason: PauseReason::SystemError,
+                context: Some("the run before this one ended without a word".into()),
+            });
+        }
+        events.push(EventKind::SessionResumed {});
+        recorder.record(events, &around.clock.now())?;
+        let (offer, profiles) = (shelf::offer(catalog), shelf::profiles(catalog));
+        let mut conversation = Self {
+            around,
+            catalog,
+            offer,
+            profiles,
+            platform: platform(&around.environment),
+            recorder,
+            facts: None,
+            looked_for: HashSet::new(),
+            secrets: Secrets::default(),
+            plan: None,
+        };
+        if conversation.session().phase.current == Phase::SessionCheck {
+            let unfinished = unfinished(&around.store, Some(id))?;
+            conversation.tell(Input::Checked { unfinished })?;
+        }
+        if conversation.session().phase.current == Phase::PresentPlan {
+            conversation.tell(Input::Back)?;
+        }
+        conversation.recorder.settle()?;
+        Ok(conversation)
+    }
+
+    pub fn session(&self) -> &Session {
+        self.recorder.session()
+    }
+
+    pub fn id(&self) -> SessionId {
+        self.session().meta.id.clone()
+    }
+
+    pub fn profiles(&self) -> &[&'c Profile] {
+        &self.profiles
+    }
+
+    /// What was found of a task on this machine, if anybody has looked.
+    pub fn facts(&self) -> Option<&Presence> {
+        self.facts.as_ref()
+    }
+
+    /// The plan that was shown, if one was.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref().map(|(plan, _)| plan)
+    }
+
+    fn walk(&self) -> Walk<'_> {
+        let mut walk = Walk {
+            offer: &self.offer,
+            profiles: &self.profiles,
+            platform: &self.platform,
+            facts: None,
+            held: Some(&self.secrets.held),
+        };
+        // What matters now may be more than what was looked for.
+        let known = |task: &&Task| self.looked_for.contains(&task.id);
+        if self.facts.is_some() && walk.to_look_for(self.session()).iter().all(known) {
+            walk.facts = self.facts.as_ref();
+        }
+        walk
+    }
+
+    /// What the walk waits for.
+    pub fn waiting(&self) -> Waiting<'_> {
+        self.walk().waiting(self.session())
+    }
+
+    /// Everything that is asked, by what is known so far.
+    pub fn agenda(&self) -> Vec<Asked<'_>> {
+        self.walk().agenda(self.session())
+    }
+
+    /// Tells the walk something. What it comes to is on record when this returns.
+    pub fn tell(&mut self, input: Input) -> Result<Taken, RunError> {
+        let step = match self.walk().take(self.session(), input) {
+            Ok(step) => step,
+            Err(refusal) => return Ok(Taken::Refused(refusal)),
+        };
+        let Step { events, effects } = step;
+        for effect in effects {
+            match effect {
+                Effect::Explain(text) => return Ok(Taken::Explained(text)),
+                Effect::Hold { key, value } => {
+                    self.secrets.held.insert(key.clone());
+                    self.secrets.values.insert(key, value);
+                }
+                Effect::KeepPlan(plan) => self.keep(*plan)?,
+            }
+        }
+        self.record(events)?;
+        Ok(Taken::Recorded)
+    }
+
+    /// Before it is shown, a plan is beside the record.
+    fn keep(&mut self, plan: Plan) -> Result<(), RunError> {
+        let store = &self.around.store;
+        match store.plan(&self.session().meta.id)? {
+            Some(kept) if kept == plan => {}
+            Some(_) => self.recorder.replace_plan(store, &plan)?,
+            None => self.recorder.keep_plan(store, &plan)?,
+        }
+        let digest = plan.compute_digest();
+        self.plan = Some((plan, digest));
+        Ok(())
+    }
+
+    fn record(&mut self, events: Vec<EventKind>) -> Result<(), RunError> {
+        self.recorder.record(events, &self.around.clock.now())?;
+        // Whoever reads the document finds in it what the person sees.
+        self.recorder.settle()?;
+        Ok(())
+    }
+
+    /// The answer to something that was given beforehand, on the command line or in a file.
+    pub fn given(&self, request: &Request, asked: &Asked<'_>) -> Option<String> {
+        let (value, at) = request.answer_to(asked)?;
+        Some(value).filter(|_| at != GivenAt::Default)
+    }
+
+    /// What the machine itself says that a value could be.
+    pub fn suggestion(&self, wanted: &Wanted) -> Option<String> {
+        let command = wanted.default_command.as_deref()?;
+        let environment = &self.around.environment;
+        let asked = Probe { command, environment, path: &[], setup: "" };
+        let end = within_runtime(async { Ok(probe(&asked).await) }).ok()?;
+        let ProbeEnd::Exited { code: 0, output } = end else { return None };
+        let text = String::from_utf8_lossy(&output);
+        let line = text.lines().next()?.trim().to_owned();
+        Some(line).filter(|line| !line.is_empty() && wanted.check(line).is_ok())
+    }
+
+    /// Looks at the machine for all that can matter. Says what could not be found out.
+    pub fn look(&mut self) -> Result<Vec<String>, RunError> {
+        let walk = self.walk();
+        let tasks = walk.to_look_for(self.session());
+        let looked_for = tasks.iter().map(|task| task.id.clone()).collect();
+        let (offer, environment) = (&self.offer, &self.around.environment);
+        let facts = within_runtime(async {
+            let mut signals = Signals::listen().map_err(RunError::Runtime)?;
+            tokio::select! {
+                facts = look(&tasks, offer, environment) => Ok(facts),
+                // What is dropped ends its probes.
+                _ = signals.next() => Err(RunError::Interrupted),
+            }
+        })?;
+        let unsure = facts.unanswered.iter().map(|(id, why)| {
+            format!("whether {id} is there could not be found out: {why}; it is taken as not there")
+        });
+        let unsure = unsure.collect();
+        self.looked_for = looked_for;
+        self.facts = Some(facts);
+        Ok(unsure)
+    }
+
+    /// Puts the plan on the table. The walk must wait for that.
+    pub fn present(&mut self) -> Result<(), RunError> {
+        let Waiting::Plan(plan) = self.waiting() else { return Ok(()) };
+        let selected = self.session().profile.selected.clone().unwrap_or_default();
+        let mut mistakes: Vec<_> = plan_problems(&plan).iter().map(ToString::to_string).collect();
+        if plan.profile.is_some() {
+            mistakes.extend(shelf::mistakes_in_profile(self.catalog, &selected, &[]));
+        }
+        if !mistakes.is_empty() {
+            let unready = Unready { catalog: mistakes, ..Unready::default() };
+            return Err(RunError::Unready(Box::new(unready)));
+        }
+        check_rights(self.around, &plan)?;
+        let manifests = shelf::manifests(self.catalog, &plan);
+        self.tell(Input::Present { manifests }).map(drop)
+    }
+
+    /// Leaves the walk where it is. Whoever comes back finds it so.
+    pub fn pause(mut self, context: &str) -> Result<Ended, RunError> {
+        let (reason, context) = (PauseReason::UserRequest, context.to_owned());
+        self.record(vec![EventKind::SessionPaused { reason, context: Some(context.clone()) }])?;
+        let session = self.recorder.close()?;
+        Ok(Ended {
+            session_id: session.meta.id.clone(),
+            status: SessionStatus::Paused,
+            reason: Some(context),
+            undecided: false,
+            unapproved: None,
+            troubles: Vec::new(),
+            instead: None,
+        })
+    }
+
+    /// Approves the plan that was shown, and executes it: to its end, or to where it must stop.
+    pub fn execute(
+        mut self,
+        by: ApprovedBy,
+        mode: ExecutionMode,
+        wishes: &Wishes,
+        watcher: &mut Watcher<'_>,
+    ) -> Result<Ended, RunError> {
+        let Some((plan, digest)) = self.plan.take() else {
+            return Err(RunError::NoPlan { id: self.id() });
+        };
+        let digest_shown = digest.clone();
+        if let Taken::Refused(_) = self.tell(Input::Approve { digest: digest_shown, by, mode })? {
+            return Err(RunError::NoPlan { id: self.id() });
+        }
+        let Self { around, recorder, secrets, .. } = self;
+        let ended = within_runtime(async {
+            let signals = Signals::listen().map_err(RunError::Runtime)?;
+            let _only = around.store.lock_runner(&around.pen)?;
+            let data = UserData::of(&plan, secrets.values);
+            let review = mode == ExecutionMode::ReviewEachStep;
+            let options = Options { review, ..wishes.options(Agent::user()) };
+            let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+            let ended = drive(&mut run, None, None).await;
+            close(run, ended)
+        })?;
+        mend_and_go_on(around, ended, wishes, watcher)
+    }
+}

@@ -1,0 +1,265 @@
+//! The part of a run that asks a person what is to become of what it cannot go on with by itself.
+//! What they say is recorded before it is done.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use super::{
+    Decision, FailedTask, Interrupted, Matter, NextStep, RunError,
+    alternative::known_alternatives,
+    run::{Run, TICK},
+};
+use crate::{
+    exec::read_all,
+    flow::{Alternative, Way},
+    model::{
+        CommandSkipped, EventKind, PlanCommand, PlanTask, ResumeAction, TaskId, TaskRecord,
+        TaskStatus,
+    },
+};
+
+/// The most of a command's output that a person is shown when it has failed.
+const MOST_OUTPUT: usize = 64 * 1024;
+
+/// What becomes of a task that a person was asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It is tried again.
+    Again,
+    /// It is passed by.
+    PassedBy,
+    /// The run stops here.
+    Stop,
+    /// There is nobody to ask.
+    Nothing,
+}
+
+impl Run<'_> {
+    /// Whether somebody is there who decides what comes up.
+    pub(super) fn is_attended(&self) -> bool {
+        self.options.attended && self.around.asker.is_some()
+    }
+
+    /// What the person says; a pause if they would rather stop, or were stopped.
+    async fn ask(&mut self, matter: Matter) -> Result<Decision, RunError> {
+        let Some(asker) = self.around.asker.clone() else { return Ok(Decision::Pause) };
+        // What is on the screen is on record.
+        self.flush()?;
+        self.recorder.try_to_settle();
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&cancelled);
+        let mut asked = tokio::task::spawn_blocking(move || asker.decide(&matter, &flag));
+        let said = loop {
+            tokio::select! {
+                biased;
+                said = &mut asked => break said,
+                heard = self.signals.next() => self.hear(heard),
+                () = tokio::time::sleep(TICK) => self.tick()?,
+            }
+            if self.stop.is_asked() {
+                cancelled.store(true, Ordering::Relaxed);
+            }
+        };
+        let decision = said.ok().and_then(Result::ok).flatten();
+        if decision.is_none() {
+            self.stop.reason.get_or_insert_with(|| "interrupted with Ctrl-C".into());
+        }
+        let decision = decision.filter(|_| !self.stop.is_asked()).unwrap_or(Decision::Pause);
+        if decision == Decision::Pause {
+            self.stop.pause = true;
+            self.stop.reason.get_or_insert_with(|| "a person chose to pause".into());
+        }
+        Ok(decision)
+    }
+
+    /// Has whoever reviews each step look at a command. `None` if it is to run.
+    pub(super) async fn review(
+        &mut self,
+        task: &PlanTask,
+        index: usize,
+        command: &PlanCommand,
+    ) -> Result<Option<Said>, RunError> {
+        if !self.options.review || !self.is_attended() {
+            return Ok(None);
+        }
+        let step = NextStep {
+            task_id: task.id.clone(),
+            name: name_of(task),
+            number: index + 1,
+            of: task.commands.len(),
+            command: command.command.clone(),
+            description: command.description.clone().or_else(|| command.name.clone()),
+            as_root: command.requires_sudo,
+        };
+        let letter = match self.ask(Matter::Step(step)).await? {
+            Decision::PassBy => {
+                self.queue(EventKind::CommandSkipped(CommandSkipped {
+                    task_id: task.id.clone(),
+                    command_index: index,
+                    command: command.command.clone(),
+                    description: command.description.clone(),
+                    user_choice: Some("C".into()),
+                    reason: "passed by when it was reviewed".into(),
+                }));
+                return Ok(Some(Said::PassedBy));
+            }
+            Decision::GoOnAlone => {
+                self.options.review = false;
+                "B"
+            }
+            Decision::Go | Decision::Again => "A",
+            Decision::Pause | Decision::Instead(_) => return Ok(Some(Said::Stop)),
+        };
+        self.chosen = Some(letter);
+        Ok(None)
+    }
+
+    /// Asks what is to become of a task that failed, where somebody is there to be asked.
+    pub(super) async fn decide_about_failure(&mut self, task: &PlanTask) -> Result<Said, RunError> {
+        if !self.is_attended() || self.stop.is_asked() {
+            return Ok(Said::Nothing);
+        }
+        self.flush()?;
+        let mut ways = known_alternatives(self.around, self.session(), &self.plan, task);
+        let mended = self.troubles.iter().filter(|trouble| trouble.repair.is_some());
+        let mended: Vec<_> = mended.map(|trouble| trouble.what.as_str()).collect();
+        if !mended.is_empty() {
+            let title = format!("mend the machine first: {}", mended.join("; "));
+            let in_place_of = task.id.clone();
+            ways.insert(0, Alternative { in_place_of, title, way: Way::Repair });
+        }
+        let titles: Vec<_> = ways.iter().map(|way| way.title.clone()).collect();
+        let failure = self.failed_task(task, &titles)?;
+        let task_id = task.id.clone();
+        match self.ask(Matter::Failure(failure)).await? {
+            Decision::Again | Decision::Go | Decision::GoOnAlone => {
+                self.choose(&task_id, ResumeAction::Retry, "it failed, and is tried again");
+                self.chosen = Some("A");
+                self.retried.insert(task_id);
+                Ok(Said::Again)
+            }
+            Decision::PassBy => {
+                self.choose(&task_id, ResumeAction::Skip, "it failed, and is passed by");
+                let reason = "it failed and was passed by".into();
+                self.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
+                self.flush()?;
+                Ok(Said::PassedBy)
+            }
+            Decision::Instead(number) => {
+                self.instead = ways.into_iter().nth(number);
+                self.stop.pause = true;
+                let why = self.instead.as_ref().map_or_else(
+                    || "another way was asked for".to_owned(),
+                    |way| format!("another way is tried: {}", way.title),
+                );
+                self.stop.reason.get_or_insert(why);
+                Ok(Said::Stop)
+            }
+            Decision::Pause => Ok(Said::Stop),
+        }
+    }
+
+    /// Asks what is to become of a command that nobody knows the end of.
+    pub(super) async fn decide_about_unknown(
+        &mut self,
+        task: &PlanTask,
+        what: &str,
+    ) -> Result<Said, RunError> {
+        if !self.is_attended() || self.stop.is_asked() {
+            return Ok(Said::Nothing);
+        }
+        let (task_id, what) = (task.id.clone(), what.to_owned());
+        let decided = match self.ask(Matter::Unknown { task_id, what }).await? {
+            Decision::Again | Decision::Go | Decision::GoOnAlone => Interrupted::Retry,
+            Decision::PassBy => Interrupted::Skip,
+            Decision::Instead(_) | Decision::Pause => return Ok(Said::Stop),
+        };
+        self.decided.insert(task.id.clone(), decided);
+        Ok(Said::Again)
+    }
+
+    /// Asks whether what only a person can do is done.
+    pub(super) async fn ask_about_hand_work(&mut self, task: &PlanTask) -> Result<Said, RunError> {
+        if !self.is_attended() {
+            return Ok(Said::Nothing);
+        }
+        let matter = Matter::ByHand {
+            task_id: task.id.clone(),
+            name: name_of(task),
+            steps: task.manual.clone(),
+        };
+        Ok(match self.ask(matter).await? {
+            Decision::PassBy => Said::PassedBy,
+            Decision::Pause | Decision::Instead(_) => Said::Stop,
+            Decision::Go | Decision::GoOnAlone | Decision::Again => Said::Again,
+        })
+    }
+
+    /// Records what a person decided about a task, if there is a point it can be recorded at.
+    fn choose(&mut self, task_id: &TaskId, action: ResumeAction, context: &str) {
+        if self.session().resume_point_of(task_id).is_some() {
+            let (task_id, context) = (task_id.clone(), context.to_owned());
+            self.queue(EventKind::ResumeChosen { task_id, action, context });
+        }
+    }
+
+    fn failed_task(
+        &self,
+        task: &PlanTask,
+        alternatives: &[String],
+    ) -> Result<FailedTask, RunError> {
+        let record = self.task_record(task);
+        let context = record.and_then(|record| record.failure_context.as_ref());
+        let commands = record.map(TaskRecord::commands).unwrap_or_default();
+        let last = commands.iter().rev().find(|command| command.error.is_some());
+        let log = last.and_then(|command| command.log.as_deref());
+        let seq = log.and_then(|log| log.rsplit('/').next()?.parse().ok());
+        let (output, left_out) = match seq {
+            Some(seq) => self.output_to_show(seq)?,
+            None => (Vec::new(), 0),
+        };
+        let error = self.last_errors.get(&task.id).cloned();
+        let error = error.or_else(|| last.and_then(|command| command.error.clone()));
+        Ok(FailedTask {
+            session_id: self.id(),
+            task_id: task.id.clone(),
+            name: name_of(task),
+            command: last.map(|command| command.command.clone()),
+            error: error.unwrap_or_else(|| "it failed in an earlier run".into()),
+            class: context.map_or_else(|| "unknown".into(), |context| context.error_type.clone()),
+            advice: context.map(|context| context.suggested_resolution.clone()).unwrap_or_default(),
+            output,
+            left_out,
+            alternatives: alternatives.to_vec(),
+            dependants: self.dependants(&task.id),
+        })
+    }
+
+    /// Everything that is not settled and needs a task, however far away.
+    fn dependants(&self, task_id: &TaskId) -> Vec<TaskId> {
+        let mut found = vec![task_id.clone()];
+        for task in &self.plan.tasks {
+            let is_open = self.task_record(task).is_none_or(|r| r.status == TaskStatus::Pending);
+            if is_open && task.depends_on.iter().any(|need| found.contains(need)) {
+                found.push(task.id.clone());
+            }
+        }
+        found.split_off(1)
+    }
+
+    /// The end of what an attempt wrote, and how much came before.
+    fn output_to_show(&self, seq: u64) -> Result<(Vec<u8>, u64), RunError> {
+        let store = &self.around.store;
+        let pieces = read_all(store.fs(), &store.home().attempt(&self.id(), seq))?;
+        let Some(last) = pieces.into_iter().next_back() else { return Ok((Vec::new(), 0)) };
+        let cut = last.bytes.len().saturating_sub(MOST_OUTPUT);
+        let left_out = last.start + cut as u64;
+        Ok((last.bytes[cut..].to_vec(), left_out))
+    }
+}
+
+fn name_of(task: &PlanTask) -> String {
+    task.name.clone().unwrap_or_else(|| task.id.to_string())
+}

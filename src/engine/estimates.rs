@@ -1,0 +1,43 @@
+//! How long things took before: what earlier sessions of this home know about the tasks they ran.
+
+use std::{collections::HashMap, time::Duration};
+
+use super::{RunError, machine};
+use crate::{
+    model::{CommandStatus, TaskId, TaskRecord, TaskStatus},
+    store::Store,
+};
+
+/// How far back is looked. What took how long two years ago says little about today.
+const LOOKED_AT: usize = 20;
+
+pub type Durations = HashMap<TaskId, Duration>;
+
+/// How long each task took when it was last set up here, as far as that is known.
+pub fn known_durations(store: &Store) -> Result<Durations, RunError> {
+    let mut known = Durations::new();
+    let here = machine().machine_id;
+    for summary in store.list(Some(LOOKED_AT))?.sessions {
+        // One that cannot be read knows nothing, and whoever wants to plan has no use for the reason.
+        let Ok(loaded) = store.load(&summary.id) else { continue };
+        if loaded.session.meta.machine.machine_id != here {
+            continue;
+        }
+        for (id, task) in &loaded.session.tasks {
+            if let Some(took) = duration(task) {
+                // The newest comes first.
+                known.entry(id.clone()).or_insert(took);
+            }
+        }
+    }
+    Ok(known)
+}
+
+/// How long the commands of a task took, if all of them succeeded.
+fn duration(task: &TaskRecord) -> Option<Duration> {
+    let planned = || task.commands().iter().filter(|command| command.command_index.is_some());
+    let done = task.status == TaskStatus::Completed
+        && planned().all(|command| command.status == CommandStatus::Success);
+    let took: u64 = planned().filter_map(|command| command.duration_ms).sum();
+    (done && took > 0).then(|| Duration::from_millis(took))
+}

@@ -1,0 +1,180 @@
+//! Second thoughts about a plan: other tools, another answer, and what to do about one that cannot
+//! be.
+
+use super::{
+    plan::removable,
+    walker::{Given, Walker},
+};
+use crate::{
+    engine::{Ask, Conversation, Input, TOOLS_ADDED, TOOLS_LEFT_OUT, Taken},
+    face::terminal::{Choice, Item, Lettered, Pick},
+    model::{Plan, TaskId},
+};
+
+fn option(letter: char, text: &str, hint: &str) -> Lettered {
+    Lettered { letter, text: text.to_owned(), hint: Some(hint.to_owned()), is_quiet: false }
+}
+
+impl Walker<'_> {
+    /// Asks what is to be changed. Says whether anything was.
+    pub(super) fn change(
+        &mut self,
+        conversation: &mut Conversation<'_>,
+        plan: &Plan,
+    ) -> Given<bool> {
+        let choice = Choice {
+            heading: "What should be changed?".into(),
+            place: None,
+            options: vec![
+                option('A', "Add tools", "single ones, beside the stack"),
+                option('B', "Remove tools", "leave some of the plan out"),
+                option('C', "Answer again", "change one of your answers"),
+                option('D', "Nothing", "back to the plan"),
+            ],
+            default: None,
+            can_go_back: true,
+            summary: Some("Change".into()),
+            ..Choice::default()
+        };
+        match self.choose(&choice)? {
+            Some('A') => self.add_tools(conversation),
+            Some('B') => self.remove_tools(conversation, plan),
+            Some('C') => self.answer_again(conversation),
+            _ => Ok(false),
+        }
+    }
+
+    fn add_tools(&mut self, conversation: &mut Conversation<'_>) -> Given<bool> {
+        let (before, without) =
+            (named(conversation, TOOLS_ADDED), named(conversation, TOOLS_LEFT_OUT));
+        let Some(add) = self.pick_tools("Which tools should be added?", &before)? else {
+            return Ok(false);
+        };
+        let without = without.into_iter().filter(|task| !add.contains(task)).collect();
+        take_tools(conversation, add, without)
+    }
+
+    fn remove_tools(&mut self, conversation: &mut Conversation<'_>, plan: &Plan) -> Given<bool> {
+        let without = named(conversation, TOOLS_LEFT_OUT);
+        let planned = removable(plan);
+        let left_out = without.iter().map(|id| (id.clone(), "left out now".to_owned()));
+        let all: Vec<(TaskId, String)> = planned.into_iter().chain(left_out).collect();
+        let items = all.iter().map(|(id, name)| Item {
+            name: id.to_string(),
+            text: name.clone(),
+            note: None,
+            chosen: without.contains(id),
+        });
+        let pick = Pick {
+            heading: "Which should be left out?".into(),
+            items: items.collect(),
+            can_go_back: true,
+        };
+        let Some(chosen) = self.pick(&pick)? else { return Ok(false) };
+        let without: Vec<TaskId> =
+            chosen.into_iter().filter_map(|at| Some(all.get(at)?.0.clone())).collect();
+        let add = named(conversation, TOOLS_ADDED);
+        let add = add.into_iter().filter(|task| !without.contains(task)).collect();
+        take_tools(conversation, add, without)
+    }
+
+    fn answer_again(&mut self, conversation: &mut Conversation<'_>) -> Given<bool> {
+        let session = conversation.session();
+        let answered: Vec<(String, String, String)> = conversation
+            .agenda()
+            .iter()
+            .filter(|asked| asked.answer.is_some())
+            .filter_map(|asked| match &asked.ask {
+                Ask::Choice(question) => {
+                    let choice = session.choices.get(&question.id)?;
+                    Some((question.id.clone(), question.question.clone(), choice.value.clone()))
+                }
+                Ask::Value(wanted) => {
+                    let value = session.user_data.get(&wanted.key)?.as_str()?;
+                    Some((wanted.key.clone(), wanted.prompt.clone(), value.to_owned()))
+                }
+            })
+            .collect();
+        if answered.is_empty() {
+            self.say("Nothing was asked so far.\n");
+            return Ok(false);
+        }
+        let options = ('A'..='Z').zip(&answered).map(|(letter, (_, question, answer))| Lettered {
+            letter,
+            text: question.clone(),
+            hint: Some(format!("now: {answer}")),
+            is_quiet: false,
+        });
+        let choice = Choice {
+            heading: "Which question?".into(),
+            place: None,
+            options: options.collect(),
+            default: None,
+            can_go_back: true,
+            summary: None,
+            ..Choice::default()
+        };
+        let Some(letter) = self.choose(&choice)? else { return Ok(false) };
+        let at = ('A'..='Z').position(|known| known == letter);
+        let Some((id, ..)) = at.and_then(|at| answered.get(at)) else { return Ok(false) };
+        Ok(conversation.tell(Input::Withdraw(id.clone()))? == Taken::Recorded)
+    }
+
+    /// What was asked for cannot be planned: another answer, other tools, or all of it again.
+    pub(super) fn resolve(
+        &mut self,
+        conversation: &mut Conversation<'_>,
+        problems: &[String],
+    ) -> Given<()> {
+        self.say(&self.paint().red("This cannot be set up so:\n"));
+        for problem in problems {
+            let text = self.terminal().wrapped(problem, 2);
+            self.say(&format!("{text}\n"));
+        }
+        let choice = Choice {
+            heading: "What now?".into(),
+            place: None,
+            options: vec![
+                option('A', "Answer again", "change one of your answers"),
+                option('B', "Other tools", "choose the single tools again"),
+                option('C', "Leave nothing out", "take back what was left out"),
+                option('D', "Start over", "back to the choice of a stack"),
+            ],
+            default: None,
+            can_go_back: true,
+            summary: None,
+            ..Choice::default()
+        };
+        match self.choose(&choice)? {
+            Some('A') => self.answer_again(conversation).map(drop),
+            Some('B') => self.add_tools(conversation).map(drop),
+            Some('C') => {
+                let add = named(conversation, TOOLS_ADDED);
+                take_tools(conversation, add, Vec::new()).map(drop)
+            }
+            Some('D') => {
+                conversation.tell(Input::StartOver)?;
+                self.asked.clear();
+                Ok(())
+            }
+            _ => {
+                conversation.tell(Input::Back)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn take_tools(
+    conversation: &mut Conversation<'_>,
+    add: Vec<TaskId>,
+    without: Vec<TaskId>,
+) -> Given<bool> {
+    Ok(conversation.tell(Input::Tools { add, without })? == Taken::Recorded)
+}
+
+/// The single tools that were named in a choice.
+fn named(conversation: &Conversation<'_>, choice: &str) -> Vec<TaskId> {
+    let value = conversation.session().choices.get(choice).map(|choice| choice.value.as_str());
+    value.unwrap_or_default().split(' ').filter_map(|name| name.parse().ok()).collect()
+}

@@ -1,0 +1,242 @@
+//! `session_check`: what is there from before, and what can be done with it.
+
+use super::walker::{Given, WalkEnd, Walker};
+use crate::{
+    engine::{self, Catalog, Conversation, Failed, Found, Stack},
+    face::{
+        completion_text, plural, status_text,
+        terminal::{Choice, Lettered},
+        visible,
+    },
+    model::{ExpandedFrom, Phase, SessionId, SessionStatus, TaskId, TaskStatus, Timestamp},
+};
+
+/// What a person chose to do with what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Resume(Failed),
+    Fresh,
+    Show,
+    Add,
+    Exit,
+}
+
+fn option(letter: char, text: &str, hint: String) -> Lettered {
+    Lettered { letter, text: text.to_owned(), hint: Some(hint), is_quiet: false }
+}
+
+impl Walker<'_> {
+    /// Looks at what is there from before, and does what the person wants with it.
+    pub(super) fn open(&mut self) -> Given<WalkEnd> {
+        self.say(&format!("{}\n", self.paint().bold("provision")));
+        loop {
+            let Some(found) = engine::newest_of_interest(self.around)? else {
+                self.say(
+                    "It asks what you need, shows a plan, and runs nothing before you say so.\n",
+                );
+                return self.begin_fresh();
+            };
+            let id = found.session.meta.id.clone();
+            match self.wish(&found)? {
+                Wish::Resume(failed) => {
+                    if engine::is_conversation(&found.session) {
+                        return self.go_on_talking(&id);
+                    }
+                    return Ok(WalkEnd::Ended(self.resume(&id, failed)?));
+                }
+                Wish::Fresh => return self.begin_fresh(),
+                Wish::Add => {
+                    if let Some(end) = self.add_to(&id)? {
+                        return Ok(end);
+                    }
+                }
+                Wish::Show => self.show(&id, found.session.meta.status)?,
+                Wish::Exit => return Ok(WalkEnd::Nothing { by_choice: true }),
+            }
+        }
+    }
+
+    fn wish(&self, found: &Found) -> Given<Wish> {
+        let (heading, offers) = offers(found, &self.around.clock.now().wall);
+        let choice = Choice {
+            heading,
+            place: None,
+            options: offers.iter().map(|(option, _)| option.clone()).collect(),
+            default: None,
+            can_go_back: false,
+            summary: Some("Earlier session".into()),
+            passing: offers
+                .iter()
+                .filter(|(_, w)| *w == Wish::Show)
+                .map(|(o, _)| o.letter)
+                .collect(),
+            ..Choice::default()
+        };
+        loop {
+            let Some(letter) = self.choose(&choice)? else { continue };
+            let chosen = offers.iter().find(|(option, _)| option.letter == letter);
+            if let Some((_, wish)) = chosen {
+                return Ok(*wish);
+            }
+        }
+    }
+
+    fn go_on_talking(&mut self, id: &SessionId) -> Given<WalkEnd> {
+        let loaded = self.around.store.load(id).map_err(engine::RunError::from)?;
+        let layers = self.around.layers.or_recorded(&loaded.session.profile.catalogs);
+        if layers.named == self.around.layers.named {
+            let conversation = Conversation::take_up(self.around, self.catalog, id)?;
+            return Ok(WalkEnd::Ended(self.converse(conversation)?));
+        }
+        // It was begun with folders of its own.
+        let catalog = engine::load_catalog(self.around, &layers)?;
+        Ok(self.with_catalog(&catalog).take_up(id)?)
+    }
+
+    fn with_catalog<'c>(&'c self, catalog: &'c Catalog) -> Walker<'c> {
+        Walker::new(
+            self.around,
+            catalog,
+            self.screen.clone(),
+            self.request.clone(),
+            self.wishes.clone(),
+        )
+    }
+
+    pub(super) fn begin_fresh(&mut self) -> Given<WalkEnd> {
+        let stack = loop {
+            // There is nothing before the first question.
+            if let Some(stack) = self.choose_stack()? {
+                break stack;
+            }
+        };
+        let conversation = Conversation::begin(self.around, self.catalog, stack, None)?;
+        Ok(WalkEnd::Ended(self.converse(conversation)?))
+    }
+
+    /// More tools for a session that is complete; `None` if none are wanted after all.
+    fn add_to(&mut self, id: &SessionId) -> Given<Option<WalkEnd>> {
+        let Some(tasks_added) = self.pick_tools("Which tools should be added?", &[])? else {
+            return Ok(None);
+        };
+        if tasks_added.is_empty() {
+            return Ok(None);
+        }
+        let stack = Stack {
+            catalogs: self.around.layers.recorded(),
+            add: tasks_added.clone(),
+            ..Stack::default()
+        };
+        let from = ExpandedFrom { session_id: id.clone(), tasks_added };
+        let conversation = Conversation::begin(self.around, self.catalog, stack, Some(from))?;
+        Ok(Some(WalkEnd::Ended(self.converse(conversation)?)))
+    }
+
+    fn show(&self, id: &SessionId, status: SessionStatus) -> Given<()> {
+        let terminal = self.terminal();
+        if status == SessionStatus::Completed {
+            let summary = engine::summary(self.around, id)?;
+            terminal.say(&completion_text(&summary, terminal));
+            return Ok(());
+        }
+        let context = engine::context_of(self.around, id)?;
+        terminal.say(&status_text(&context));
+        terminal.say("\n");
+        Ok(())
+    }
+}
+
+/// What is said of a session, and what is offered.
+fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
+    let session = &found.session;
+    let (id, phase) = (&session.meta.id, session.phase.current);
+    let count = |status| session.tasks.values().filter(|task| task.status == status).count();
+    let done = count(TaskStatus::Completed);
+    let profile = session.profile.selected.as_deref().unwrap_or("no stack chosen yet");
+    let what = format!("{} ({id}, {})", visible(profile), ago(now, &session.meta.updated_at));
+    let fresh = || {
+        (option('B', "Start fresh", "a new session; this one stays as it is".into()), Wish::Fresh)
+    };
+    let exit = |letter| (option(letter, "Exit", "nothing is changed".into()), Wish::Exit);
+    let others = match found.others {
+        0 => String::new(),
+        some => {
+            format!("\n{} not finished, either: provision sessions", plural(some, "older session"))
+        }
+    };
+    let place = match &session.resume_point {
+        _ if phase < Phase::PresentPlan => "at the question where you left it".to_owned(),
+        _ if phase == Phase::PresentPlan => "with its plan, which waits for you".to_owned(),
+        Some(point) => format!("at command {} of {}", point.command_index + 1, point.task_id),
+        None => format!("in {phase}"),
+    };
+    match session.meta.status {
+        SessionStatus::InProgress | SessionStatus::Paused => {
+            let total = session.tasks.len();
+            let progress = match total {
+                _ if phase <= Phase::PresentPlan => format!("It stands in {phase}."),
+                total => format!("{done} of {} done; it stands {place}.", plural(total, "task")),
+            };
+            let note = found.expiry.note().map_or_else(String::new, |note| format!("\n{note}"));
+            if found.is_running {
+                let heading =
+                    format!("Another process is working on a session: {what}.\n{progress}");
+                let show = option('A', "Show it", "where it stands right now".into());
+                return (heading, vec![(show, Wish::Show), fresh(), exit('C')]);
+            }
+            let heading = format!(
+                "There is a session you have not finished: {what}.\n{progress}{note}{others}"
+            );
+            let resume = option('A', "Resume", format!("go on {place}; nothing is done twice"));
+            let show =
+                option('C', "Show it", "what was done, what is left, and why it stopped".into());
+            (
+                heading,
+                vec![(resume, Wish::Resume(Failed::Retry)), fresh(), (show, Wish::Show), exit('D')],
+            )
+        }
+        SessionStatus::Failed => {
+            let failed: Vec<&TaskId> = session
+                .tasks
+                .values()
+                .filter(|task| task.status == TaskStatus::Failed)
+                .map(|task| &task.task_id)
+                .collect();
+            let names: Vec<_> = failed.iter().map(|id| id.as_str()).collect();
+            let names = names.join(", ");
+            let heading = format!(
+                "Your last session failed: {what}.\n{done} of {} done; {names} failed.{others}",
+                plural(session.tasks.len(), "task")
+            );
+            let retry = option('A', "Retry", format!("go on {place}"));
+            let skip =
+                option('B', "Skip", format!("pass by {names} and what needs it, do the rest"));
+            let fresh = option('C', "Start fresh", "a new session; this one stays as it is".into());
+            let show = option('D', "Show it", "what failed, and what is known of why".into());
+            (
+                heading,
+                vec![
+                    (retry, Wish::Resume(Failed::Retry)),
+                    (skip, Wish::Resume(Failed::Skip)),
+                    (fresh, Wish::Fresh),
+                    (show, Wish::Show),
+                    exit('E'),
+                ],
+            )
+        }
+        SessionStatus::Completed => {
+            let heading =
+                format!("This machine was set up before: {what}, {}.", plural(done, "task"));
+            let add = option('A', "Add tools", "find more, and add them to what is there".into());
+            let show = option('C', "Show what is installed", "with versions".into());
+            (heading, vec![(add, Wish::Add), fresh(), (show, Wish::Show), exit('D')])
+        }
+    }
+}
+
+fn ago(now: &Timestamp, then: &Timestamp) -> String {
+    match now.millis_since(then) {
+        0..60_000 => "just now".into(),
+        millis => format!("{} ago", engine::how_long(millis)),
+    }
+}

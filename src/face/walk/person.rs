@@ -1,0 +1,242 @@
+//! A person before the terminal, for whatever comes up while a run goes on.
+
+use std::{io, sync::atomic::AtomicBool};
+
+use super::Screen;
+use crate::{
+    engine::{Decision, FailedTask, Matter, NextStep, Person},
+    face::{
+        log_text,
+        paint::Paint,
+        plan_text, plural,
+        terminal::{Choice, Lettered, Line, Reply, Terminal},
+        visible,
+    },
+};
+
+/// How many tasks are named where many depend on one.
+const NAMED: usize = 5;
+
+#[derive(Clone, Debug)]
+pub struct AtTerminal {
+    screen: Screen,
+}
+
+impl AtTerminal {
+    pub fn new(screen: Screen) -> Self {
+        Self { screen }
+    }
+}
+
+impl Person for AtTerminal {
+    fn secret(&self, question: &str, cancelled: &AtomicBool) -> io::Result<Option<String>> {
+        let terminal = self.screen.terminal();
+        let line = Line {
+            heading: question.to_owned(),
+            place: None,
+            default: None,
+            hidden: true,
+            can_go_back: false,
+            summary: None,
+            check: &|_| Ok(()),
+        };
+        Ok(match terminal.line(&line, cancelled)? {
+            Reply::Answer(secret) => Some(secret),
+            Reply::Back | Reply::Left(_) => None,
+        })
+    }
+
+    fn decide(&self, matter: &Matter, cancelled: &AtomicBool) -> io::Result<Option<Decision>> {
+        let terminal = self.screen.terminal();
+        // What was typed while a command ran was not meant for this.
+        terminal.forget_typed();
+        match matter {
+            Matter::Step(step) => review(terminal, step, cancelled),
+            Matter::Failure(failed) => failure(terminal, failed, cancelled),
+            Matter::Unknown { task_id, what } => {
+                let heading = format!(
+                    "Nobody knows how a command of {task_id} ended, and it may not be safe to run \
+                     it twice.\n{what}"
+                );
+                let options = vec![
+                    option('A', "Run it again", "look first at what it has done"),
+                    option('C', "Skip this task", "and all that needs it"),
+                    option('D', "Pause", "decide later; nothing is lost"),
+                ];
+                let choice = Choice { default: Some('D'), ..choice(heading, options) };
+                ask(terminal, &choice, cancelled)
+            }
+            Matter::ByHand { name, steps, .. } => {
+                let steps: Vec<_> = steps.iter().map(|step| format!("  {step}")).collect();
+                let heading =
+                    format!("{name} needs something that only you can do:\n{}", steps.join("\n"));
+                let options = vec![
+                    option('A', "Done", "it is checked, where that can be done"),
+                    option('C', "Skip this task", "and all that needs it"),
+                    option('D', "Pause", "do it later, then come back"),
+                ];
+                ask(terminal, &choice(heading, options), cancelled)
+            }
+            Matter::Alternative { title, plan } => {
+                terminal.say(&plan_text(plan, true));
+                let options = vec![
+                    option('A', "Run it", "exactly what is shown above"),
+                    option('D', "Not now", "nothing of it runs"),
+                ];
+                let choice = Choice { is_weighty: true, ..choice(first_up(title), options) };
+                ask(terminal, &choice, cancelled)
+            }
+        }
+    }
+}
+
+fn option(letter: char, text: &str, hint: &str) -> Lettered {
+    Lettered { letter, text: text.to_owned(), hint: Some(hint.to_owned()), is_quiet: false }
+}
+
+fn choice(heading: String, options: Vec<Lettered>) -> Choice {
+    Choice { heading, options, ..Choice::default() }
+}
+
+/// What a letter means in all of these.
+fn meaning(letter: char) -> Option<Decision> {
+    match letter {
+        'A' => Some(Decision::Go),
+        'B' => Some(Decision::GoOnAlone),
+        'C' => Some(Decision::PassBy),
+        'D' => Some(Decision::Pause),
+        _ => None,
+    }
+}
+
+fn ask(
+    terminal: Terminal,
+    choice: &Choice,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<Decision>> {
+    Ok(match terminal.choose(choice, cancelled)? {
+        Reply::Answer(letter) => meaning(letter),
+        Reply::Back | Reply::Left(_) => None,
+    })
+}
+
+fn review(
+    terminal: Terminal,
+    step: &NextStep,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<Decision>> {
+    let paint = Paint(terminal.look());
+    let NextStep { name, number, of, command, description, as_root, .. } = step;
+    let place = if *of > 1 { format!(", command {number} of {of}") } else { String::new() };
+    let root = if *as_root { ", as root" } else { "" };
+    terminal.say(&format!("{}\n", paint.bold(&visible(&format!("{name}{place}{root}")))));
+    if let Some(description) = description {
+        terminal.say(&format!("{}\n", terminal.wrapped(description, 2)));
+    }
+    // All of it: what is run must have been seen.
+    for (number, line) in command.lines().enumerate() {
+        let mark = if number == 0 { "$" } else { " " };
+        terminal.say(&format!("  {mark} {}\n", visible(line)));
+    }
+    let options = vec![
+        option('A', "Run it", "then ask before the next"),
+        option('B', "Run the rest", "without asking again"),
+        option('C', "Skip this task", "and all that needs it"),
+        option('D', "Pause", "nothing is lost; come back any time"),
+    ];
+    let choice = Choice { is_weighty: true, ..choice(format!("Run this for {name}?"), options) };
+    ask(terminal, &choice, cancelled)
+}
+
+fn failure(
+    terminal: Terminal,
+    failed: &FailedTask,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<Decision>> {
+    let FailedTask { name, alternatives, dependants, .. } = failed;
+    let ways = match alternatives.as_slice() {
+        [] => None,
+        [only] => Some(first_up(only)),
+        many => Some(format!("{} to choose from", plural(many.len(), "other way"))),
+    };
+    let needs_it = match dependants.as_slice() {
+        [] => "nothing else needs it".to_owned(),
+        some => {
+            let names: Vec<_> = some.iter().take(NAMED).map(ToString::to_string).collect();
+            let more = some.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("and what needs it: {}{more}", names.join(", "))
+        }
+    };
+    let mut options = vec![option('A', "Retry", "run the same command again")];
+    options.extend(ways.map(|ways| option('B', "Alternative", &ways)));
+    options.push(option('C', "Skip", &needs_it));
+    options.push(option('D', "Pause", "mend it in peace, then resume at this very command"));
+    let output =
+        Lettered { letter: 'o', text: "show the output".into(), hint: None, is_quiet: true };
+    options.push(output);
+    let heading = format!("{name} failed. What now?");
+    let choice = Choice { passing: vec!['B'], ..choice(heading, options) };
+    loop {
+        match terminal.choose(&choice, cancelled)? {
+            Reply::Answer('A') => return Ok(Some(Decision::Again)),
+            Reply::Answer('B') => match another_way(terminal, alternatives, cancelled)? {
+                Reply::Answer(number) => return Ok(Some(Decision::Instead(number))),
+                Reply::Back => {}
+                Reply::Left(_) => return Ok(None),
+            },
+            Reply::Answer(letter @ ('C' | 'D')) => return Ok(meaning(letter)),
+            Reply::Answer(_) => show_output(terminal, failed),
+            Reply::Back | Reply::Left(_) => return Ok(None),
+        }
+    }
+}
+
+fn another_way(
+    terminal: Terminal,
+    alternatives: &[String],
+    cancelled: &AtomicBool,
+) -> io::Result<Reply<usize>> {
+    if alternatives.len() == 1 {
+        return Ok(Reply::Answer(0));
+    }
+    let letters = 'A'..='Z';
+    let options = letters.zip(alternatives).map(|(letter, title)| Lettered {
+        letter,
+        text: first_up(title),
+        hint: None,
+        is_quiet: false,
+    });
+    let choice =
+        Choice { can_go_back: true, ..choice("Which other way?".into(), options.collect()) };
+    Ok(match terminal.choose(&choice, cancelled)? {
+        Reply::Answer(letter) => Reply::Answer(usize::from(letter as u8 - b'A')),
+        Reply::Back => Reply::Back,
+        Reply::Left(left) => Reply::Left(left),
+    })
+}
+
+fn show_output(terminal: Terminal, failed: &FailedTask) {
+    let FailedTask { session_id, task_id, command, output, left_out, .. } = failed;
+    if let Some(command) = command {
+        for line in command.lines() {
+            terminal.say(&format!("$ {}\n", visible(line)));
+        }
+    }
+    if output.is_empty() {
+        terminal.say("(it wrote nothing)\n");
+        return;
+    }
+    if *left_out > 0 {
+        terminal.say(&format!(
+            "({left_out} bytes before this are not shown: provision logs {session_id} {task_id})\n"
+        ));
+    }
+    terminal.say(&log_text(output, 0));
+}
+
+/// With a capital letter at its beginning.
+fn first_up(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,133 @@
+//! `present_plan`: what would be done, in full if asked for, and what the person says to it.
+
+use super::{
+    shells::ask_about_shells,
+    walker::{Given, Walker, given},
+};
+use crate::{
+    engine::{self, Conversation, Input, RunError, ShellChoice, WantedBlock},
+    face::{
+        plan_screen, plan_text,
+        terminal::{Choice, Lettered},
+    },
+    model::{ExecutionMode, Plan},
+};
+
+fn option(letter: char, text: &str, hint: &str) -> Lettered {
+    Lettered { letter, text: text.to_owned(), hint: Some(hint.to_owned()), is_quiet: false }
+}
+
+impl Walker<'_> {
+    /// Shows the plan and asks what to do with it. `None` if something is to be changed.
+    pub(super) fn approve(
+        &mut self,
+        conversation: &mut Conversation<'_>,
+    ) -> Given<Option<ExecutionMode>> {
+        let Some(plan) = conversation.plan().cloned() else {
+            return Err(RunError::NoPlan { id: conversation.id() }.into());
+        };
+        let durations = engine::known_durations(&self.around.store)?;
+        let terminal = self.terminal();
+        terminal.say(&plan_screen(&plan, &durations, terminal));
+        self.screen.knows(durations);
+        let wanted = self.request.as_ref().map(|request| request.mode);
+        let default = if wanted == Some(ExecutionMode::ReviewEachStep) { 'B' } else { 'A' };
+        let mut options = vec![
+            option('A', "Run everything", "you are asked only if something fails"),
+            option('B', "Review each step", "every command is shown before it runs"),
+            option('C', "Change", "add or remove tools, answer again"),
+            option('D', "Start over", "back to the choice of a stack"),
+        ];
+        options.push(Lettered {
+            letter: 's',
+            text: "show every command".into(),
+            hint: None,
+            is_quiet: true,
+        });
+        let choice = Choice {
+            heading: "Is this what you want?".into(),
+            place: None,
+            options,
+            default: Some(default),
+            can_go_back: true,
+            summary: Some("Plan".into()),
+            is_weighty: true,
+            ..Choice::default()
+        };
+        loop {
+            let mode = match self.choose(&choice)? {
+                Some('A') => ExecutionMode::AllAtOnce,
+                Some('B') => ExecutionMode::ReviewEachStep,
+                Some('C') => {
+                    if self.change(conversation, &plan)? {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                Some('D') => {
+                    conversation.tell(Input::StartOver)?;
+                    self.asked.clear();
+                    return Ok(None);
+                }
+                Some(_) => {
+                    self.say(&plan_text(&plan, true));
+                    continue;
+                }
+                None => {
+                    // To the last question: the plan stands behind it.
+                    conversation.tell(Input::Back)?;
+                    conversation.tell(Input::Back)?;
+                    return Ok(None);
+                }
+            };
+            let approved = engine::lines_of_plan(self.around, &plan);
+            self.wishes.shell_integration = self.shell_choice(&approved)?;
+            return Ok(Some(mode));
+        }
+    }
+
+    /// Shows a plan that cannot be changed, and asks whether it is to run. `None` if not.
+    pub(super) fn approve_file(&mut self, plan: &Plan) -> Given<Option<ExecutionMode>> {
+        self.say(&plan_text(plan, true));
+        let choice = Choice {
+            heading: "Should this run?".into(),
+            place: None,
+            options: vec![
+                option('A', "Run everything", "you are asked only if something fails"),
+                option('B', "Review each step", "every command is shown before it runs"),
+                option('D', "Not now", "nothing is changed"),
+            ],
+            default: None,
+            can_go_back: false,
+            summary: Some("Plan".into()),
+            is_weighty: true,
+            ..Choice::default()
+        };
+        Ok(match self.choose(&choice)? {
+            Some('A') => Some(ExecutionMode::AllAtOnce),
+            Some('B') => Some(ExecutionMode::ReviewEachStep),
+            _ => None,
+        })
+    }
+
+    /// Whether lines may be added to the configuration of shells, if that is a question here.
+    pub(super) fn shell_choice(&self, blocks: &[WantedBlock]) -> Given<Option<ShellChoice>> {
+        if blocks.is_empty() || self.wishes.shell_integration.is_some() {
+            return Ok(self.wishes.shell_integration);
+        }
+        let asked = ask_about_shells(self.terminal(), blocks, &self.cancelled)?;
+        // Whoever goes back has not decided: they are told of the lines when all is done.
+        Ok(given(asked)?.map(|allowed| ShellChoice { allowed, asked: true }))
+    }
+}
+
+/// The names of everything in a plan that could be left out.
+pub(super) fn removable(plan: &Plan) -> Vec<(crate::model::TaskId, String)> {
+    let tasks = plan.tasks.iter().filter(|task| !task.upkeep);
+    tasks
+        .map(|task| {
+            let name = task.name.clone().unwrap_or_default();
+            (task.id.clone(), name)
+        })
+        .collect()
+}

@@ -1,0 +1,167 @@
+//! `gather_requirements`: one question at a time, each answer on record before the next.
+
+use super::walker::{Given, Walker};
+use crate::{
+    engine::{Ask, Asked, Conversation, Input, Taken, Waiting, Wanted},
+    face::terminal::{Choice, Lettered, Line},
+    model::{OptionKind, Question},
+};
+
+/// What is asked next, apart from the conversation it belongs to.
+enum Next {
+    Choice(Question),
+    Value(Wanted),
+}
+
+impl Walker<'_> {
+    /// Asks what the walk waits for, or takes what was given for it beforehand.
+    pub(super) fn ask_next(&mut self, conversation: &mut Conversation<'_>) -> Given<()> {
+        let Waiting::Answer { asked, number, total } = conversation.waiting() else {
+            return Ok(());
+        };
+        let before = self.request.as_ref().and_then(|request| conversation.given(request, &asked));
+        let id = asked.id().to_owned();
+        let next = next(&asked);
+        drop(asked);
+        if let Some(answer) = before.filter(|_| !self.asked.contains(&id)) {
+            // Whoever goes back to it wants to be asked.
+            self.asked.insert(id);
+            let given = tell(conversation, &next, answer)?;
+            self.say_what_is_wrong(&given);
+            return Ok(());
+        }
+        self.asked.insert(id);
+        let place = Some((number, total));
+        let answer = match &next {
+            Next::Choice(question) => self.ask_choice(question, place)?,
+            Next::Value(wanted) => self.ask_value(conversation, wanted, place)?,
+        };
+        let Some(answer) = answer else {
+            conversation.tell(Input::Back)?;
+            return Ok(());
+        };
+        match tell(conversation, &next, answer)? {
+            Taken::Explained(text) => {
+                self.say(&format!("\n{}\n\n", self.terminal().wrapped(&text, 2)));
+            }
+            taken => self.say_what_is_wrong(&taken),
+        }
+        Ok(())
+    }
+
+    fn say_what_is_wrong(&self, taken: &Taken) {
+        if let Taken::Refused(refusal) = taken {
+            let text = self.terminal().wrapped(&refusal.to_string(), 2);
+            self.say(&format!("{}\n", self.paint().red(&text)));
+        }
+    }
+
+    fn ask_choice(
+        &self,
+        question: &Question,
+        place: Option<(usize, usize)>,
+    ) -> Given<Option<String>> {
+        let options = question.options.iter().filter_map(|option| {
+            let letter = option.letter.chars().next()?.to_ascii_uppercase();
+            Some(Lettered { letter, text: option.text.clone(), hint: None, is_quiet: false })
+        });
+        let default = question.default.as_deref().and_then(|default| question.option(default));
+        let explaining = question.options.iter().filter(|option| option.action.is_some());
+        let passing = explaining.filter_map(|option| option.letter.chars().next());
+        let passing = passing.map(|letter| letter.to_ascii_uppercase()).collect();
+        let choice = Choice {
+            heading: question.question.clone(),
+            place,
+            options: options.collect(),
+            default: default
+                .and_then(|option| option.letter.chars().next())
+                .map(|letter| letter.to_ascii_uppercase()),
+            can_go_back: true,
+            passing,
+            ..Choice::default()
+        };
+        Ok(self.choose(&choice)?.map(|letter| letter.to_string()))
+    }
+
+    fn ask_value(
+        &self,
+        conversation: &Conversation<'_>,
+        wanted: &Wanted,
+        place: Option<(usize, usize)>,
+    ) -> Given<Option<String>> {
+        let prompt = match &wanted.task {
+            Some(task) => format!("{} ({task})", wanted.prompt),
+            None => wanted.prompt.clone(),
+        };
+        let fixed: Vec<String> = match wanted.kind {
+            OptionKind::Boolean => vec!["yes".into(), "no".into()],
+            OptionKind::Choice => wanted.choices.clone(),
+            OptionKind::String | OptionKind::Number | OptionKind::Secret => Vec::new(),
+        };
+        // More than there are letters for is typed.
+        if (1..=LETTERS.len()).contains(&fixed.len()) {
+            return self.ask_fixed(prompt, wanted, &fixed, place);
+        }
+        let default = wanted.default.clone().or_else(|| conversation.suggestion(wanted));
+        let line = Line {
+            heading: prompt,
+            place,
+            default,
+            hidden: wanted.is_secret(),
+            can_go_back: true,
+            summary: None,
+            check: &|text| wanted.check(text).map(drop),
+        };
+        self.line(&line)
+    }
+
+    fn ask_fixed(
+        &self,
+        heading: String,
+        wanted: &Wanted,
+        values: &[String],
+        place: Option<(usize, usize)>,
+    ) -> Given<Option<String>> {
+        let lettered = |(letter, value): (char, &String)| Lettered {
+            letter,
+            text: value.clone(),
+            hint: None,
+            is_quiet: false,
+        };
+        let is_default = |value: &String| {
+            let same = |given: &str| wanted.check(given).ok();
+            wanted.default.as_deref().is_some_and(|default| same(default) == same(value))
+        };
+        let default = values.iter().position(is_default).and_then(|at| LETTERS.get(at));
+        let choice = Choice {
+            heading,
+            place,
+            options: LETTERS.into_iter().zip(values).map(lettered).collect(),
+            default: default.copied(),
+            can_go_back: true,
+            summary: None,
+            ..Choice::default()
+        };
+        let letter = self.choose(&choice)?;
+        let at = letter.and_then(|letter| LETTERS.iter().position(|known| *known == letter));
+        Ok(at.and_then(|at| values.get(at)).cloned())
+    }
+}
+
+/// The letters that values without letters of their own are chosen by.
+const LETTERS: [char; 12] = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'L', 'M', 'N'];
+
+fn next(asked: &Asked<'_>) -> Next {
+    match &asked.ask {
+        Ask::Choice(question) => Next::Choice(question.clone().into_owned()),
+        Ask::Value(wanted) => Next::Value(wanted.clone()),
+    }
+}
+
+fn tell(conversation: &mut Conversation<'_>, next: &Next, answer: String) -> Given<Taken> {
+    let input = match next {
+        Next::Choice(question) => Input::Answer { question: question.id.clone(), answer },
+        Next::Value(wanted) => Input::Value { key: wanted.key.clone(), value: answer },
+    };
+    Ok(conversation.tell(input)?)
+}

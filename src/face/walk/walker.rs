@@ -1,0 +1,316 @@
+//! From phase to phase: who leads the walk, and how it ends when somebody would rather leave.
+
+use std::{
+    collections::HashSet,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use signal_hook::{
+    SigId,
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag, low_level,
+};
+
+use super::Screen;
+use crate::{
+    engine::{
+        self, Approval, Catalog, Conversation, Ended, Failed, Missing, Request, RunError,
+        Surroundings, Told, Waiting, Watcher, Wishes,
+    },
+    face::{
+        paint::Paint,
+        terminal::{Choice, Left, Line, Pick, Reply, Terminal},
+    },
+    model::{ApprovedBy, Digest, ExecutionMode, Plan, SessionId, SessionStatus},
+};
+
+/// How a walk ended.
+#[derive(Debug)]
+pub enum WalkEnd {
+    /// A session came to an end, or to a stop.
+    Ended(Ended),
+    /// Nothing was begun: a person chose so, or went away.
+    Nothing { by_choice: bool },
+}
+
+/// Why a question was not answered.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    Left(Left),
+    Error(RunError),
+}
+
+impl From<RunError> for Stopped {
+    fn from(error: RunError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<io::Error> for Stopped {
+    /// A terminal that cannot be read from or written to is gone.
+    fn from(_: io::Error) -> Self {
+        Self::Left(Left::HungUp)
+    }
+}
+
+/// What a person gives, unless they leave.
+pub(super) type Given<T> = Result<T, Stopped>;
+
+/// Leads a person through the walk.
+#[derive(Debug)]
+pub struct Walker<'w> {
+    pub(super) around: &'w Surroundings,
+    pub(super) catalog: &'w Catalog,
+    pub(super) screen: Screen,
+    /// What was given beforehand; whatever it answers is not asked.
+    pub(super) request: Option<Request>,
+    pub(super) wishes: Wishes,
+    /// What a person was asked, or what was taken from what was given beforehand.
+    pub(super) asked: HashSet<String>,
+    /// Set when a signal says that nobody waits for an answer any more, between questions too.
+    pub(super) cancelled: Arc<AtomicBool>,
+    listening: Vec<SigId>,
+}
+
+impl Drop for Walker<'_> {
+    fn drop(&mut self) {
+        for id in self.listening.drain(..) {
+            low_level::unregister(id);
+        }
+    }
+}
+
+impl<'w> Walker<'w> {
+    pub fn new(
+        around: &'w Surroundings,
+        catalog: &'w Catalog,
+        screen: Screen,
+        request: Option<Request>,
+        wishes: Wishes,
+    ) -> Self {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let signals = [SIGINT, SIGTERM, SIGHUP];
+        let listening = signals.map(|signal| flag::register(signal, Arc::clone(&cancelled)));
+        let listening = listening.into_iter().flatten().collect();
+        let asked = HashSet::new();
+        Self { around, catalog, screen, request, wishes, asked, cancelled, listening }
+    }
+
+    pub(super) fn terminal(&self) -> Terminal {
+        self.screen.terminal()
+    }
+
+    pub(super) fn paint(&self) -> Paint {
+        Paint(self.terminal().look())
+    }
+
+    pub(super) fn say(&self, text: &str) {
+        self.terminal().say(text);
+    }
+
+    /// A letter; `None` if they want to go back.
+    pub(super) fn choose(&self, choice: &Choice) -> Given<Option<char>> {
+        given(self.terminal().choose(choice, &self.cancelled)?)
+    }
+
+    pub(super) fn line(&self, line: &Line<'_>) -> Given<Option<String>> {
+        given(self.terminal().line(line, &self.cancelled)?)
+    }
+
+    pub(super) fn pick(&self, pick: &Pick) -> Given<Option<Vec<usize>>> {
+        given(self.terminal().pick(pick, &self.cancelled)?)
+    }
+
+    /// The whole walk, from the look at what is there.
+    pub fn walk(mut self) -> Result<WalkEnd, RunError> {
+        let end = self.open();
+        walk_end(end)
+    }
+
+    /// A new session; the stack is asked for if none was named.
+    pub fn begin(mut self, stack: Option<engine::Stack>) -> Result<WalkEnd, RunError> {
+        let Some(stack) = stack else {
+            let end = self.begin_fresh();
+            return walk_end(end);
+        };
+        let conversation = Conversation::begin(self.around, self.catalog, stack, None)?;
+        self.converse(conversation).map(WalkEnd::Ended)
+    }
+
+    /// A plan file: shown, approved and run, or left.
+    pub fn apply(mut self, given: (Plan, Digest)) -> Result<WalkEnd, RunError> {
+        let end = self.apply_plan(given);
+        walk_end(end)
+    }
+
+    fn apply_plan(&mut self, (plan, digest): (Plan, Digest)) -> Given<WalkEnd> {
+        let Some(mode) = self.approve_file(&plan)? else {
+            return Ok(WalkEnd::Nothing { by_choice: true });
+        };
+        self.wishes.mode = Some(mode);
+        self.wishes.approval = Some(Approval::Digest(digest.to_string()));
+        let lines = engine::lines_of_plan(self.around, &plan);
+        self.wishes.shell_integration = self.shell_choice(&lines)?;
+        let ended = self.run(|around, wishes, watcher| {
+            engine::apply(around, (plan.clone(), digest.clone()), wishes, watcher)
+        })?;
+        Ok(WalkEnd::Ended(ended))
+    }
+
+    /// A session that somebody comes back to, wherever it stands.
+    pub fn resume_session(mut self, id: &SessionId, failed: Failed) -> Result<WalkEnd, RunError> {
+        let loaded = self.around.store.load(id)?;
+        let waits = loaded.session.meta.status != SessionStatus::Completed
+            && engine::is_conversation(&loaded.session);
+        if waits {
+            return self.take_up(id);
+        }
+        walk_end(self.resume(id, failed).map(WalkEnd::Ended))
+    }
+
+    /// A session that was left on its way to a plan.
+    pub fn take_up(mut self, id: &SessionId) -> Result<WalkEnd, RunError> {
+        let conversation = Conversation::take_up(self.around, self.catalog, id)?;
+        self.say(&format!("Going on with session {id}.\n"));
+        self.converse(conversation).map(WalkEnd::Ended)
+    }
+
+    /// From wherever a conversation stands to its end, or to where a person leaves it.
+    pub(super) fn converse(
+        &mut self,
+        mut conversation: Conversation<'w>,
+    ) -> Result<Ended, RunError> {
+        match self.lead(&mut conversation) {
+            Ok(mode) => self.execute(conversation, mode),
+            Err(Stopped::Left(left)) => conversation.pause(why(left)),
+            Err(Stopped::Error(RunError::Interrupted)) => {
+                conversation.pause(why(Left::Interrupted))
+            }
+            Err(Stopped::Error(error)) => {
+                // What could not be planned today can be planned another day.
+                let _ = conversation.pause(&error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    fn lead(&mut self, conversation: &mut Conversation<'w>) -> Given<ExecutionMode> {
+        loop {
+            if self.cancelled.load(Ordering::Relaxed) {
+                return Err(Stopped::Left(Left::NotWanted));
+            }
+            match conversation.waiting() {
+                Waiting::Stack => self.choose_stack_again(conversation)?,
+                Waiting::Answer { .. } => self.ask_next(conversation)?,
+                Waiting::Facts(_) => {
+                    self.say(&self.paint().dim("Looking at what is there already…\n"));
+                    for note in conversation.look()? {
+                        self.say(&crate::face::note_text(&note));
+                    }
+                }
+                Waiting::Change(problems) => {
+                    let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+                    self.resolve(conversation, &problems)?;
+                }
+                Waiting::Plan(_) => conversation.present()?,
+                Waiting::Approval(_) => {
+                    if let Some(mode) = self.approve(conversation)? {
+                        return Ok(mode);
+                    }
+                }
+                Waiting::Check | Waiting::Execution | Waiting::Nothing => {
+                    return Err(Stopped::Error(RunError::NoPlan { id: conversation.id() }));
+                }
+            }
+        }
+    }
+
+    fn execute(
+        &mut self,
+        conversation: Conversation<'w>,
+        mode: ExecutionMode,
+    ) -> Result<Ended, RunError> {
+        let screen = self.screen.clone();
+        let mut watcher = |told: Told<'_>| screen.show(&told);
+        let ended = conversation.execute(ApprovedBy::User, mode, &self.wishes, &mut watcher);
+        self.screen.end();
+        ended
+    }
+
+    /// Goes on with a session whose plan is approved.
+    pub(super) fn resume(&mut self, id: &SessionId, failed: Failed) -> Given<Ended> {
+        let lines = engine::asked_of_session(self.around, id, &self.wishes);
+        self.wishes.shell_integration = self.shell_choice(&lines)?;
+        self.run(|around, wishes, watcher| engine::resume(around, id, failed, wishes, watcher))
+    }
+
+    /// Runs something on the screen, and asks for what it lacks.
+    fn run(
+        &mut self,
+        work: impl Fn(&Surroundings, &Wishes, &mut Watcher<'_>) -> Result<Ended, RunError>,
+    ) -> Given<Ended> {
+        self.screen.knows(engine::known_durations(&self.around.store)?);
+        loop {
+            let screen = self.screen.clone();
+            let mut watcher = |told: Told<'_>| screen.show(&told);
+            let ended = work(self.around, &self.wishes, &mut watcher);
+            self.screen.end();
+            match ended {
+                Err(RunError::MissingData { missing }) => self.ask_for(&missing)?,
+                ended => return Ok(ended?),
+            }
+        }
+    }
+
+    /// Asks for what a plan's commands need and no record holds: secrets, above all.
+    fn ask_for(&mut self, missing: &[Missing]) -> Given<()> {
+        for Missing { key, secret, prompt } in missing {
+            let line = Line {
+                heading: prompt.clone().unwrap_or_else(|| key.replace('_', " ")),
+                place: None,
+                default: None,
+                hidden: *secret,
+                can_go_back: false,
+                summary: None,
+                check: &|text| {
+                    if text.trim().is_empty() { Err("it is empty".into()) } else { Ok(()) }
+                },
+            };
+            if let Some(value) = self.line(&line)? {
+                self.wishes.data.file.insert(key.clone(), value);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn walk_end(end: Given<WalkEnd>) -> Result<WalkEnd, RunError> {
+    match end {
+        Ok(end) => Ok(end),
+        Err(Stopped::Left(_)) => Ok(WalkEnd::Nothing { by_choice: false }),
+        Err(Stopped::Error(error)) => Err(error),
+    }
+}
+
+pub(super) fn given<T>(reply: Reply<T>) -> Given<Option<T>> {
+    match reply {
+        Reply::Answer(given) => Ok(Some(given)),
+        Reply::Back => Ok(None),
+        Reply::Left(left) => Err(Stopped::Left(left)),
+    }
+}
+
+/// What is recorded of somebody who left.
+fn why(left: Left) -> &'static str {
+    match left {
+        Left::Interrupted => "interrupted with Ctrl-C",
+        Left::Terminated => "the run was asked to terminate",
+        Left::HungUp => "the terminal was closed",
+        Left::EndOfInput => "left with Ctrl-D",
+        Left::NotWanted => "the run was asked to stop",
+    }
+}

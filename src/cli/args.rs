@@ -344,7 +344,7 @@ pub(super) struct WalkArgs {
     /// A task that is left out
     #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
     pub without: Vec<TaskId>,
-    /// Run everything at once; asking before each step is refused so far, for nobody is asked
+    /// Run everything at once, or ask before each step; for that somebody must be there
     #[arg(long, value_name = "MODE")]
     pub mode: Option<ModeArg>,
 }

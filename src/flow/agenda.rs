@@ -192,8 +192,10 @@ pub fn of_tasks<'a>(
     let mut asked = Vec::new();
     for extra in &selection.extras {
         let answer = wanted.decision(&extra.id).map(str::to_owned);
-        // Whoever has it already, for whatever reason, is not asked.
-        if answer.is_some() || !selection.tasks.contains_key(&extra.task) {
+        // Whoever has it already, for whatever reason, is not asked; nor who had the choice before.
+        let is_settled =
+            selection.tasks.contains_key(&extra.task) || had_the_choice(wanted, &extra.task);
+        if answer.is_some() || !is_settled {
             let ask = Ask::Choice(Cow::Owned(extra_question(extra)));
             asked.push(Asked { ask, answer, is_needed: true });
         }
@@ -235,6 +237,13 @@ pub fn of_tasks<'a>(
         }
     }
     asked
+}
+
+/// Whether a question of the profile has offered a task.
+fn had_the_choice(wanted: &Requirements<'_>, task: &TaskId) -> bool {
+    let questions = wanted.questions();
+    let mut answers = questions.iter().flat_map(|question| &question.options);
+    answers.any(|answer| answer.tasks.contains(task))
 }
 
 /// A question that no profile has written down.

@@ -6,6 +6,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read},
     os::unix::process::ExitStatusExt,
+    path::PathBuf,
     process::{Child, Stdio},
 };
 
@@ -17,7 +18,7 @@ const START: [&str; 5] = ["provision", "start", "essentials", "--yes", "--no-inp
 const METHODS: &str = "/usr/lib/apt/methods/";
 
 /// What apt has to do in every test: the task, its package, and the programs any of which would do.
-const WANTED: [(&str, &str, &[&str]); 8] = [
+pub const WANTED: [(&str, &str, &[&str]); 8] = [
     ("unzip", "unzip", &["unzip"]),
     ("ripgrep", "ripgrep", &["rg"]),
     ("fd", "fd-find", &["fd", "fdfind"]),
@@ -28,9 +29,13 @@ const WANTED: [(&str, &str, &[&str]); 8] = [
     ("htop", "htop", &["htop"]),
 ];
 
-/// This machine as if nobody had ever installed what is wanted.
 fn bare_machine() -> Option<Overlay> {
-    let machine = Overlay::with_apt()?;
+    bare_machine_with(&[])
+}
+
+/// This machine as if nobody had ever installed what is wanted, with these places of the real one.
+pub fn bare_machine_with(shared: &[PathBuf]) -> Option<Overlay> {
+    let machine = Overlay::with_apt_and(shared)?;
     let packages = WANTED.iter().map(|(_, package, _)| *package);
     let there: Vec<_> = packages.filter(|package| is_installed(&machine, package)).collect();
     if !there.is_empty() {
@@ -62,7 +67,7 @@ fn is_installed(machine: &Overlay, package: &str) -> bool {
     asked.code == Some(0) && asked.stdout == "installed"
 }
 
-fn is_found(machine: &Overlay, programs: &[&str]) -> bool {
+pub fn is_found(machine: &Overlay, programs: &[&str]) -> bool {
     programs
         .iter()
         .any(|program| machine.run(&["sh", "-c", "command -v \"$0\"", program]).code == Some(0))

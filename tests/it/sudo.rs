@@ -4,7 +4,12 @@ use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::harness::{overlay::Overlay, terminal::Terminal, wait_until};
+use crate::harness::{
+    overlay::Overlay,
+    screen::{CTRL_C, ENTER, Screen, USUAL},
+    terminal::Terminal,
+    wait_until,
+};
 
 const PASSWORD: &str = "correct horse 7";
 const HOME: &str = "/home/ada";
@@ -276,6 +281,31 @@ fn whoever_may_not_use_sudo_is_told_so_at_once() {
     let (screen, code) = terminal.end();
     assert_eq!(code, Some(4), "{screen}");
     assert!(screen.contains("paused: this user may not use sudo"), "{screen}");
+}
+
+#[test]
+fn on_a_screen_the_password_is_asked_for_above_the_bars_and_can_be_declined() {
+    let Some(machine) = Machine::with_password() else { return };
+    machine.plan(&many_ways());
+    let start = || {
+        let mut command = machine.as_ada();
+        command.args(["env", "TERM=xterm-256color", "LANG=C.UTF-8"]);
+        Screen::of(command, USUAL, "provision apply plan.json")
+    };
+    let mut screen = start();
+    screen.sees("Should this run?").types("a").sees("root's rights are needed for step, pipe");
+    screen.sees("not shown while you type").types(CTRL_C);
+    screen.ends(4);
+    assert_eq!(machine.document()["meta"]["status"], "paused");
+    assert_eq!(machine.read("/etc/by-step"), "");
+
+    let mut screen = start();
+    screen.sees("Should this run?").types("a").sees("not shown while you type");
+    screen.types(&format!("{PASSWORD}{ENTER}")).sees("Done: custom");
+    let text = screen.ends(0);
+    assert!(!text.contains(PASSWORD), "{text}");
+    assert!(text.contains("given (not shown)"), "{text}");
+    assert_done(&machine);
 }
 
 #[test]

@@ -38,6 +38,12 @@ cp --dereference --remove-destination /etc/resolv.conf root/etc/resolv.conf
 mount -t proc proc root/proc
 mount --bind /dev root/dev
 mount -t devpts -o ptmxmode=666 devpts root/dev/pts
+# What is mounted by itself is not under the overlay: it is shared with the machine.
+shift
+for place; do
+  mkdir -p "root$place"
+  mount --rbind "$place" "root$place"
+done
 # A shell that waits collects what others leave behind, as the first process has to.
 exec chroot root /bin/sh -c 'exec 3<&0; cat <&3 >/dev/null & echo "$0"; wait "$!"' "$outside"
 "#;
@@ -56,6 +62,11 @@ impl Overlay {
     /// `None`, and a word why, only where there can be no such thing: not on Linux, not as root,
     /// without apt. Anywhere else it is there, or the test fails.
     pub fn with_apt() -> Option<Self> {
+        Self::with_apt_and(&[])
+    }
+
+    /// The same, with these places of the real machine in it: what is written there stays.
+    pub fn with_apt_and(shared: &[PathBuf]) -> Option<Self> {
         let why_not = if !cfg!(target_os = "linux") {
             "overlays are a thing of Linux"
         } else if !rustix::process::geteuid().is_root() {
@@ -63,17 +74,18 @@ impl Overlay {
         } else if !Path::new("/usr/bin/apt-get").exists() {
             "there is no apt-get"
         } else {
-            return Some(Self::new());
+            return Some(Self::new(shared));
         };
         println!("skipped: {why_not}");
         None
     }
 
-    fn new() -> Self {
+    fn new(shared: &[PathBuf]) -> Self {
         let mount_point = tempfile::Builder::new().prefix("provision-").tempdir().unwrap();
         let mut keeper = Command::new("unshare")
             .args(["--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", INIT, "init"])
             .arg(mount_point.path())
+            .args(shared)
             .env_clear()
             .env("PATH", PATH)
             .stdin(Stdio::piped())

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     engine::{self, Level, Trouble},
     face,
-    model::SessionStatus,
+    model::{ApprovedBy, SessionStatus},
 };
 
 pub(super) fn run(settings: &Settings, repair: bool) -> Result<ExitCode, Failure> {
@@ -30,7 +30,13 @@ pub(super) fn run(settings: &Settings, repair: bool) -> Result<ExitCode, Failure
     let blocks = |trouble: &Trouble| trouble.level == Level::Blocks;
     if repair {
         let blocking: Vec<_> = troubles.iter().filter(|trouble| blocks(trouble)).cloned().collect();
-        let mended = engine::mend(&around, &blocking, "of this machine", &mut watcher(settings))?;
+        let mended = engine::mend(
+            &around,
+            &blocking,
+            "of this machine",
+            ApprovedBy::Unattended,
+            &mut watcher(settings),
+        )?;
         if let Some(mended) = mended {
             let how = match mended.status {
                 SessionStatus::Completed => ", also after its repair",

@@ -3,7 +3,11 @@
 use std::process::ExitCode;
 
 use super::{
-    ask, catalog, failure::Failure, output, overview, run::say_goodbye, settings::Settings,
+    ask, catalog,
+    failure::{Failure, Kind},
+    output, overview,
+    run::say_goodbye,
+    settings::Settings,
 };
 use crate::{
     engine::{self, GivenData, Request, RunError, Stack, Surroundings, Wishes},
@@ -50,7 +54,7 @@ pub(super) fn apply(
     wishes: Wishes,
 ) -> Result<ExitCode, Failure> {
     let around = settings.surroundings()?;
-    let catalog = engine::load_catalog(&around, &around.layers)?;
+    let catalog = engine::Catalog::default();
     let walker = Walker::new(&around, &catalog, settings.screen.clone(), None, wishes);
     end(settings, &around, walker.apply(plan))
 }
@@ -63,10 +67,25 @@ pub(super) fn resume(
     failed: engine::Failed,
     wishes: Wishes,
 ) -> Result<ExitCode, Failure> {
+    let screen = settings.screen.clone();
+    if !engine::waits_for_answers(around, id)? {
+        // Its plan says all that is needed: the catalog may be gone.
+        let catalog = engine::Catalog::default();
+        let walker = Walker::new(around, &catalog, screen, None, wishes);
+        return end(settings, around, walker.resume_session(id, failed));
+    }
+    if wishes.plan.is_some() || failed == engine::Failed::Skip {
+        let message = format!("session {id} has no plan yet: it waits for answers");
+        let mut failure = Failure::new(Kind::Usage, message);
+        failure.hints.push(format!("provision resume {id}"));
+        failure.session = Some(id.clone());
+        return Err(failure);
+    }
     let loaded = around.store.load(id)?;
     let layers = around.layers.or_recorded(&loaded.session.profile.catalogs);
     let catalog = engine::load_catalog(around, &layers)?;
-    let walker = Walker::new(around, &catalog, settings.screen.clone(), None, wishes);
+    let request = Request { data: wishes.data.clone(), ..Request::of_tools(Vec::new()) };
+    let walker = Walker::new(around, &catalog, screen, Some(request), wishes);
     end(settings, around, walker.resume_session(id, failed))
 }
 
@@ -96,7 +115,7 @@ fn end(
         WalkEnd::Nothing { by_choice: true } => Ok(ExitCode::SUCCESS),
         WalkEnd::Nothing { by_choice: false } => {
             output::talk("nothing was begun, and nothing is changed\n");
-            Ok(ExitCode::from(super::failure::Kind::Undecided.exit_code()))
+            Ok(ExitCode::from(Kind::Undecided.exit_code()))
         }
     }
 }

@@ -1,11 +1,11 @@
 //! An approved plan as a new session, to its end or to where it cannot go on.
 
 use super::{
-    RunError,
+    RunError, Wishes,
     data::UserData,
     ending::{Ended, close},
     run::{Run, Surroundings},
-    sessions::{Approach, Wishes, agent_of, drive, unfinished, within_runtime},
+    sessions::{Approach, agent_of, drive, unfinished, within_runtime},
     signals::Signals,
     start::beginning,
     tell::{Told, Watcher},

@@ -5,7 +5,7 @@ use super::{
     RunError,
     changed_plan::{Comparison, compare, kept_plan},
     run::Surroundings,
-    sessions::matches,
+    wishes::matches,
 };
 use crate::{
     flow::gates,

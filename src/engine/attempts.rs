@@ -164,6 +164,8 @@ impl Run<'_> {
         let failed = |source| RunError::Attempt { id: id.clone(), source };
         let settings = if command.interactive {
             self.signals.leave_keys_to_command().map_err(failed)?;
+            // Before it is kept as it is: whoever draws on it has set it otherwise.
+            self.tell(Told::TerminalLent(true));
             let Ok(settings) = os::TerminalSettings::keep() else {
                 let problem = "it wants to talk with a person, and there is no terminal";
                 return Ok(Some(Box::new(Finish::not_started(problem.into()))));
@@ -173,9 +175,6 @@ impl Run<'_> {
             None
         };
         self.terminal_is_lent = settings.is_some();
-        if self.terminal_is_lent {
-            self.tell(Told::TerminalLent(true));
-        }
         let launched = self.launcher.launch(&spec);
         let heard = match launched {
             Ok((supervisor, mut words)) => {

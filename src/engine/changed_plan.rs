@@ -2,11 +2,12 @@
 //! and held against the one that was shown; what is executed is never made again.
 
 use super::{
-    RunError, is_conversation,
+    Approval, RunError, Wishes,
+    conversation::is_without_plan,
     run::Surroundings,
-    sessions::{Approval, Wishes, matches},
     shelf,
     tell::{Told, Watcher},
+    wishes::matches,
 };
 use crate::{
     catalog::SourceError,
@@ -95,15 +96,12 @@ pub(super) fn compare(around: &Surroundings, session: &Document, shown: &Plan) -
 /// against what the catalog says.
 pub(super) fn kept_plan(around: &Surroundings, session: &Session) -> Result<Plan, RunError> {
     let (store, id) = (&around.store, &session.meta.id);
+    if is_without_plan(session) {
+        let (id, phase) = (id.clone(), session.phase.current);
+        return Err(RunError::Unanswered { id, phase });
+    }
     let Some(digest) = &session.plan.digest else {
-        return store.plan(id)?.ok_or_else(|| {
-            let (id, phase) = (id.clone(), session.phase.current);
-            if is_conversation(session) {
-                RunError::Unanswered { id, phase }
-            } else {
-                RunError::NoPlan { id }
-            }
-        });
+        return store.plan(id)?.ok_or_else(|| RunError::NoPlan { id: id.clone() });
     };
     let approved = store.approved_plan(id, digest);
     if approved.is_err()

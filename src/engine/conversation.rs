@@ -1,12 +1,12 @@
 //! The walk with a person, up to where its plan is executed: what it waits for is data, and every
 //! answer is on record before the next question. Whoever leaves finds it waiting for the same.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, path::PathBuf};
 
 use indexmap::IndexMap;
 
 use super::{
-    Ended, Request, RunError, Surroundings, Wishes,
+    Ended, GivenData, Request, RunError, Surroundings, Wishes,
     data::UserData,
     ending::close,
     examine::expiry_under_lock,
@@ -21,20 +21,21 @@ use super::{
     signals::Signals,
     start::beginning,
     tell::Watcher,
-    unready::{Unready, mistake_of},
+    unready::{Mistake, Unready, mistake_of, secret_in_sight, unknown},
 };
 use crate::{
     catalog::Catalog,
     exec::{Probe, ProbeEnd, probe},
     flow::{
-        Asked, Effect, Input, Offer, Presence, Refusal, Rehearsal, Stack, Step, Waiting, Walk,
-        Wanted, plan_problems,
+        Ask, Asked, Effect, Input, Offer, Presence, Refusal, Rehearsal, Stack, Step, Waiting, Walk,
+        Wanted, plan_problems, recorded_facts,
     },
     model::{
         Agent, ApprovedBy, Digest, Document, EventKind, ExecutionMode, ExpandedFrom, PauseReason,
-        Phase, Plan, Platform, Profile, Session, SessionId, SessionStatus, Task, TaskId,
+        Phase, Plan, Platform, Profile, Session, SessionId, SessionStatus, Task, TaskId, WALK,
+        nearest,
     },
-    store::Recorder,
+    store::{Recorder, Request as Letter},
 };
 
 /// What came of an input.
@@ -64,6 +65,21 @@ pub struct Conversation<'c> {
     plan: Option<(Plan, Digest)>,
 }
 
+/// Where other processes leave what they want of a session.
+#[derive(Clone, Debug)]
+pub struct Mailbox {
+    inbox: PathBuf,
+}
+
+impl Mailbox {
+    pub fn has_mail(&self) -> bool {
+        // What is about to become a letter has a name that begins with a dot.
+        let is_letter = |name: &std::ffi::OsStr| !name.to_string_lossy().starts_with('.');
+        std::fs::read_dir(&self.inbox)
+            .is_ok_and(|entries| entries.flatten().any(|entry| is_letter(&entry.file_name())))
+    }
+}
+
 /// In memory, and nowhere else.
 #[derive(Default)]
 struct Secrets {
@@ -78,12 +94,29 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// Whether what a session waits for is an answer: it is on its way to a plan that the catalog
-/// makes.
-pub fn is_conversation(session: &Document) -> bool {
+/// makes. One that was begun with a plan, which `has_plan` says is kept, only waits for approval.
+pub fn is_conversation(session: &Document, has_plan: bool) -> bool {
+    let is_made_here = session.plan.digest.is_some() && recorded_facts(session).is_some();
     session.phase.current <= Phase::PresentPlan
         && session.plan.approved_at.is_none()
-        && session.meta.imported_from.is_none()
-        && (session.profile.selected.is_some() || session.phase.current <= Phase::StackSelection)
+        && (is_without_plan(session) || is_made_here || !has_plan)
+}
+
+/// Whether a plan beside a session is none of its own: one that was taken back, or never shown.
+pub(super) fn is_without_plan(session: &Document) -> bool {
+    let was_shown = session.plan.digest.is_some();
+    let is_shown = was_shown && session.phase.current >= Phase::PresentPlan;
+    let is_walk = session.meta.objective.as_deref() == Some(WALK);
+    (is_walk || was_shown) && !is_shown
+}
+
+/// The same of a session in the store.
+pub fn waits_for_answers(around: &Surroundings, id: &SessionId) -> Result<bool, RunError> {
+    let loaded = around.store.load(id)?;
+    // One that cannot be read is there all the same.
+    let has_plan = !matches!(around.store.plan(id), Ok(None));
+    let is_over = loaded.session.meta.status == SessionStatus::Completed;
+    Ok(!is_over && is_conversation(&loaded.session, has_plan))
 }
 
 impl<'c> Conversation<'c> {
@@ -94,10 +127,11 @@ impl<'c> Conversation<'c> {
         stack: Stack,
         expanded_from: Option<ExpandedFrom>,
     ) -> Result<Self, RunError> {
-        // Whoever else is at work in this home is named before anything is asked.
+        // Whoever else is at work in this home is named before anything more is asked.
         let _only = around.store.lock_runner(&around.pen)?;
         let mut created = beginning(around.clock.session_id(), Agent::user());
         created.expanded_from = expanded_from;
+        created.objective = Some(WALK.into());
         let id = created.session_id.clone();
         let (offer, profiles) = (shelf::offer(catalog), shelf::profiles(catalog));
         let platform = platform(&around.environment);
@@ -108,14 +142,21 @@ impl<'c> Conversation<'c> {
             facts: None,
             held: None,
         };
+        let named = stack.add.iter().chain(&stack.without);
+        let unknown: Vec<_> = named
+            .filter(|task| offer.get(task.as_str()).is_none())
+            .map(|task| unknown("task", task.as_str(), nearest(task.as_str(), offer.ids())))
+            .collect();
+        if !unknown.is_empty() {
+            return Err(unready(unknown));
+        }
         let now = around.clock.now();
         let mut rehearsal = Rehearsal::begin(created.clone(), now.wall.clone())?;
         let unfinished = unfinished(&around.store, None)?;
         for input in [Input::Checked { unfinished }, Input::Stack(Box::new(stack))] {
-            let step = walk.take(&rehearsal, input).map_err(|refusal| {
-                let mistakes = vec![mistake_of(&refusal)];
-                RunError::Unready(Box::new(Unready { mistakes, ..Unready::default() }))
-            })?;
+            let step = walk
+                .take(&rehearsal, input)
+                .map_err(|refusal| unready(vec![mistake_of(&refusal)]))?;
             rehearsal.record(step.events)?;
         }
         let first = EventKind::SessionCreated(Box::new(created));
@@ -189,15 +230,6 @@ impl<'c> Conversation<'c> {
         self.session().meta.id.clone()
     }
 
-    pub fn profiles(&self) -> &[&'c Profile] {
-        &self.profiles
-    }
-
-    /// What was found of a task on this machine, if anybody has looked.
-    pub fn facts(&self) -> Option<&Presence> {
-        self.facts.as_ref()
-    }
-
     /// The plan that was shown, if one was.
     pub fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref().map(|(plan, _)| plan)
@@ -243,6 +275,10 @@ impl<'c> Conversation<'c> {
                     self.secrets.held.insert(key.clone());
                     self.secrets.values.insert(key, value);
                 }
+                Effect::Release { key } => {
+                    self.secrets.held.remove(&key);
+                    self.secrets.values.shift_remove(&key);
+                }
                 Effect::KeepPlan(plan) => self.keep(*plan)?,
             }
         }
@@ -270,10 +306,31 @@ impl<'c> Conversation<'c> {
         Ok(())
     }
 
-    /// The answer to something that was given beforehand, on the command line or in a file.
-    pub fn given(&self, request: &Request, asked: &Asked<'_>) -> Option<String> {
-        let (value, at) = request.answer_to(asked)?;
-        Some(value).filter(|_| at != GivenAt::Default)
+    /// The answer to something that was given beforehand, on the command line or in a file. A secret
+    /// that others can read there is refused.
+    pub fn given(&self, request: &Request, asked: &Asked<'_>) -> Result<Option<String>, RunError> {
+        let given = request.answer_to(asked).filter(|(_, at)| *at != GivenAt::Default);
+        let Some((value, at)) = given else { return Ok(None) };
+        match &asked.ask {
+            Ask::Value(wanted) if wanted.is_secret() && at.is_in_sight() => {
+                Err(unready(vec![secret_in_sight(&wanted.name)]))
+            }
+            _ => Ok(Some(value)),
+        }
+    }
+
+    /// Where other processes leave what they want of us.
+    pub fn mailbox(&self) -> Mailbox {
+        Mailbox { inbox: self.around.store.home().inbox(&self.id()) }
+    }
+
+    /// Takes what other processes have left for us: whether we are asked to pause, and why.
+    pub fn asked_to_pause(&mut self) -> Result<Option<String>, RunError> {
+        let letters = self.around.store.take_letters(&self.recorder)?;
+        Ok(letters
+            .into_iter()
+            .next()
+            .map(|Letter::Pause { reason }| reason.unwrap_or_else(|| "asked to pause".into())))
     }
 
     /// What the machine itself says that a value could be.
@@ -355,21 +412,39 @@ impl<'c> Conversation<'c> {
         let Some((plan, digest)) = self.plan.take() else {
             return Err(RunError::NoPlan { id: self.id() });
         };
+        // Whoever cannot run it now has not approved it yet.
+        let only = match self.around.store.lock_runner(&self.around.pen) {
+            Ok(only) => only,
+            Err(error) => {
+                self.pause(&error.to_string())?;
+                return Err(error.into());
+            }
+        };
         let digest_shown = digest.clone();
         if let Taken::Refused(_) = self.tell(Input::Approve { digest: digest_shown, by, mode })? {
             return Err(RunError::NoPlan { id: self.id() });
         }
         let Self { around, recorder, secrets, .. } = self;
+        // What was typed for a tool that is no longer planned is nobody's business.
+        let is_asked = |key: &String| plan.user_data.contains_key(key);
+        let secrets: IndexMap<_, _> =
+            secrets.values.into_iter().filter(|(key, _)| is_asked(key)).collect();
+        let data = GivenData { file: secrets.clone(), ..GivenData::default() };
+        let later = Wishes { data, plan: None, ..wishes.clone() };
         let ended = within_runtime(async {
             let signals = Signals::listen().map_err(RunError::Runtime)?;
-            let _only = around.store.lock_runner(&around.pen)?;
-            let data = UserData::of(&plan, secrets.values);
+            let _only = only;
+            let data = UserData::of(&plan, secrets);
             let review = mode == ExecutionMode::ReviewEachStep;
             let options = Options { review, ..wishes.options(Agent::user()) };
             let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
             let ended = drive(&mut run, None, None).await;
             close(run, ended)
         })?;
-        mend_and_go_on(around, ended, wishes, watcher)
+        mend_and_go_on(around, ended, &later, watcher)
     }
+}
+
+fn unready(mistakes: Vec<Mistake>) -> RunError {
+    RunError::Unready(Box::new(Unready { mistakes, ..Unready::default() }))
 }

@@ -51,27 +51,34 @@ impl Run<'_> {
         let cancelled = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&cancelled);
         let mut asked = tokio::task::spawn_blocking(move || asker.decide(&matter, &flag));
+        let mut failed = None;
         let said = loop {
             tokio::select! {
                 biased;
                 said = &mut asked => break said,
                 heard = self.signals.next() => self.hear(heard),
-                () = tokio::time::sleep(TICK) => self.tick()?,
+                () = tokio::time::sleep(TICK) => failed = self.tick().err().or(failed),
             }
-            if self.stop.is_asked() {
+            if self.stop.is_asked() || failed.is_some() {
+                // Whoever has the terminal gives it back before anything else happens.
                 cancelled.store(true, Ordering::Relaxed);
             }
         };
-        let decision = said.ok().and_then(Result::ok).flatten();
-        if decision.is_none() {
-            self.stop.reason.get_or_insert_with(|| "interrupted with Ctrl-C".into());
+        if let Some(error) = failed {
+            return Err(error);
         }
-        let decision = decision.filter(|_| !self.stop.is_asked()).unwrap_or(Decision::Pause);
-        if decision == Decision::Pause {
-            self.stop.pause = true;
-            self.stop.reason.get_or_insert_with(|| "a person chose to pause".into());
-        }
-        Ok(decision)
+        // A terminal that cannot be asked on is gone.
+        let decision =
+            said.ok().and_then(Result::ok).unwrap_or(Decision::Left("the terminal was closed"));
+        let reason = match decision {
+            _ if self.stop.is_asked() => "asked to stop",
+            Decision::Pause => "a person chose to pause",
+            Decision::Left(why) => why,
+            decision => return Ok(decision),
+        };
+        self.stop.pause = true;
+        self.stop.reason.get_or_insert_with(|| reason.into());
+        Ok(Decision::Pause)
     }
 
     /// Has whoever reviews each step look at a command. `None` if it is to run.
@@ -110,7 +117,9 @@ impl Run<'_> {
                 "B"
             }
             Decision::Go | Decision::Again => "A",
-            Decision::Pause | Decision::Instead(_) => return Ok(Some(Said::Stop)),
+            Decision::Pause | Decision::Left(_) | Decision::Instead(_) => {
+                return Ok(Some(Said::Stop));
+            }
         };
         self.chosen = Some(letter);
         Ok(None)
@@ -157,7 +166,7 @@ impl Run<'_> {
                 self.stop.reason.get_or_insert(why);
                 Ok(Said::Stop)
             }
-            Decision::Pause => Ok(Said::Stop),
+            Decision::Pause | Decision::Left(_) => Ok(Said::Stop),
         }
     }
 
@@ -174,7 +183,7 @@ impl Run<'_> {
         let decided = match self.ask(Matter::Unknown { task_id, what }).await? {
             Decision::Again | Decision::Go | Decision::GoOnAlone => Interrupted::Retry,
             Decision::PassBy => Interrupted::Skip,
-            Decision::Instead(_) | Decision::Pause => return Ok(Said::Stop),
+            Decision::Instead(_) | Decision::Pause | Decision::Left(_) => return Ok(Said::Stop),
         };
         self.decided.insert(task.id.clone(), decided);
         Ok(Said::Again)
@@ -192,7 +201,7 @@ impl Run<'_> {
         };
         Ok(match self.ask(matter).await? {
             Decision::PassBy => Said::PassedBy,
-            Decision::Pause | Decision::Instead(_) => Said::Stop,
+            Decision::Pause | Decision::Left(_) | Decision::Instead(_) => Said::Stop,
             Decision::Go | Decision::GoOnAlone | Decision::Again => Said::Again,
         })
     }

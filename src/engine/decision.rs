@@ -63,4 +63,6 @@ pub enum Decision {
     Instead(usize),
     PassBy,
     Pause,
+    /// They would rather not decide: why.
+    Left(&'static str),
 }

@@ -45,6 +45,7 @@ mod start;
 mod tasks;
 mod tell;
 mod unready;
+mod wishes;
 
 pub use crate::{
     catalog::{Catalog, Code, Diagnostic, Listed, Severity},
@@ -60,7 +61,7 @@ pub use crate::{
 pub use approve::{Approved, approve, force, in_the_way};
 pub use catalog::{TaskView, can_be_had, load_catalog, view};
 pub use clock::Clock;
-pub use conversation::{Conversation, Taken, is_conversation};
+pub use conversation::{Conversation, Mailbox, Taken, waits_for_answers};
 pub use data::GivenData;
 pub use decision::{Decision, FailedTask, Matter, NextStep};
 pub use doctor::look_at_machine;
@@ -82,7 +83,7 @@ pub use repair::mend;
 pub use request::Request;
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
-pub use sessions::{Approval, Failed, Wishes, apply, newest_unfinished, read_plan, resume};
+pub use sessions::{apply, newest_unfinished, read_plan, resume};
 pub use shelf::Layers;
 pub use shell_blocks::ShellChoice;
 pub use shell_files::{
@@ -92,3 +93,4 @@ pub use shell_files::{
 pub use start::{Ready, plan, ready};
 pub use tell::{Asker, Person, Told, Watcher};
 pub use unready::{Mistake, Unanswered, Unready};
+pub use wishes::{Approval, Failed, Wishes};

@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashSet};
 use indexmap::{IndexMap, IndexSet};
 
 use super::{
-    RunError,
+    Approval, RunError,
     look::look,
     request::{GivenAt, Request},
-    sessions::{Approval, approves},
+    sessions::approves,
     shelf,
     signals::Signals,
     unready::{Mistake, Unanswered, Unready, mistake_of, secret_in_sight, unanswered, unknown},

@@ -2,16 +2,17 @@
 //! could not. Only where that was approved, and the same one only once in a run.
 
 use super::{
-    Ended, Failed, RunError, Surroundings, Wishes,
-    alternative::{is_approved, try_other_ways},
+    Decision, Ended, Failed, RunError, Surroundings, Wishes,
+    alternative::{approval, try_other_ways},
     apply::apply_plan,
     data::UserData,
-    sessions::{Approval, Resumption, approves, resume_once},
+    sessions::resume_once,
     tell::{Told, Watcher},
+    wishes::Resumption,
 };
 use crate::{
     flow::doctor::{Trouble, repair_plan},
-    model::{REPAIR, SessionStatus},
+    model::{ApprovedBy, REPAIR, SessionStatus},
 };
 
 /// Runs the repair of all these, as far as there is one.
@@ -19,6 +20,7 @@ pub fn mend(
     around: &Surroundings,
     troubles: &[Trouble],
     purpose: &str,
+    approved_by: ApprovedBy,
     watcher: &mut Watcher<'_>,
 ) -> Result<Option<Ended>, RunError> {
     let Some(plan) = repair_plan(troubles) else { return Ok(None) };
@@ -27,7 +29,6 @@ pub fn mend(
     }
     watcher(Told::Plan(&plan));
     let digest = plan.compute_digest();
-    let approved_by = approves(&Approval::Unattended, &digest)?;
     let wishes = Wishes::unattended();
     let data = UserData::default();
     let objective = Some(format!("{REPAIR}{purpose}"));
@@ -52,7 +53,8 @@ pub(super) fn mend_and_go_on(
             return Ok(ended);
         }
         let purpose = format!("for session {}", ended.session_id);
-        let repaired = match mend(around, &ended.troubles, &purpose, watcher) {
+        let approved_by = if wishes.repair { ApprovedBy::Unattended } else { ApprovedBy::User };
+        let repaired = match mend(around, &ended.troubles, &purpose, approved_by, watcher) {
             Ok(Some(repaired)) => repaired,
             Ok(None) => return Ok(ended),
             Err(error) => {
@@ -87,6 +89,6 @@ fn is_wanted(around: &Surroundings, ended: &Ended, wishes: &Wishes) -> bool {
         return false;
     }
     let what: Vec<_> = ended.troubles.iter().map(|trouble| trouble.what.as_str()).collect();
-    repair_plan(&ended.troubles)
-        .is_some_and(|plan| is_approved(around, &format!("mend first: {}", what.join("; ")), &plan))
+    let title = format!("mend first: {}", what.join("; "));
+    repair_plan(&ended.troubles).is_some_and(|plan| approval(around, &title, &plan) == Decision::Go)
 }

@@ -302,14 +302,19 @@ impl<'a> Run<'a> {
         work: impl Future<Output = T>,
     ) -> Result<T, RunError> {
         tokio::pin!(work);
+        let mut failed = None;
         loop {
             tokio::select! {
                 biased;
-                done = &mut work => return Ok(done),
+                done = &mut work => return failed.map_or(Ok(done), Err),
                 heard = self.signals.next() => self.hear(heard),
-                () = tokio::time::sleep(TICK) => self.tick()?,
+                () = tokio::time::sleep(TICK) => failed = self.tick().err().or(failed),
             }
-            if self.stop.is_asked() {
+            let is_asking = self.rights.is_asking();
+            if let Some(error) = failed.take_if(|_| !is_asking) {
+                return Err(error);
+            }
+            if self.stop.is_asked() || failed.is_some() {
                 // Whoever wants to stop does not want to answer first.
                 self.rights.cancel_asking();
             }

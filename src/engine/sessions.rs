@@ -1,12 +1,10 @@
 //! Sessions from outside: apply a plan, and resume where one stopped.
 
-use std::{
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::{io::Read, path::Path};
 
 use super::{
-    GivenData, RunError,
+    Approval, Failed, RunError, Wishes,
+    alternative::brought_since,
     apply::apply_plan,
     changed_plan::{follow_the_catalog, kept_plan},
     data::UserData,
@@ -16,11 +14,11 @@ use super::{
     prune::expired,
     repair::mend_and_go_on,
     rights::NotAuthorized,
-    run::{Interrupted, Options, Run, Surroundings},
-    shell_blocks::ShellChoice,
+    run::{Options, Run, Surroundings},
     signals::Signals,
     tasks::TaskEnd,
     tell::{Told, Watcher},
+    wishes::{Resumption, matches},
 };
 use crate::{
     exec::Rights,
@@ -31,110 +29,6 @@ use crate::{
     },
     store::{LARGEST_PLAN, Recorder, SessionSummary, Store},
 };
-
-/// How a plan is approved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Approval {
-    /// Whatever it is.
-    Unattended,
-    /// If this is its digest.
-    Digest(String),
-}
-
-impl Approval {
-    /// Who approves in this way.
-    pub(super) fn given_by(&self) -> ApprovedBy {
-        match self {
-            Self::Unattended => ApprovedBy::Unattended,
-            Self::Digest(_) => ApprovedBy::User,
-        }
-    }
-}
-
-/// The fewest digits of a digest that are taken for it.
-const FEWEST_DIGITS: usize = 6;
-
-/// Whether what was typed means this digest: all of it, or its beginning.
-pub(super) fn matches(typed: &str, digest: &Digest) -> bool {
-    typed.len() >= FEWEST_DIGITS && digest.as_str().starts_with(&typed.to_ascii_lowercase())
-}
-
-/// What to do about tasks that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
-    Retry,
-    Skip,
-    /// They stay as they are, until somebody decides about them.
-    Leave,
-}
-
-/// How a session is gone on with.
-pub(super) struct Resumption {
-    pub failed: Failed,
-    /// A task that was set up in another way meanwhile.
-    pub there: Option<TaskId>,
-    /// A task that another one has taken the place of, and why it is passed by.
-    pub replaced: Option<(TaskId, String)>,
-    /// What was wrong with the machine and has had its repair.
-    pub mended: Vec<&'static str>,
-}
-
-impl Resumption {
-    pub(super) fn of(failed: Failed) -> Self {
-        Self { failed, there: None, replaced: None, mended: Vec::new() }
-    }
-}
-
-/// How a run should go.
-#[derive(Clone, Debug)]
-pub struct Wishes {
-    pub approval: Option<Approval>,
-    /// How the plan is to be run, where that is not on record yet.
-    pub mode: Option<ExecutionMode>,
-    /// Whether repairs of the machine are approved, too.
-    pub repair: bool,
-    pub keep_going: bool,
-    pub interrupted: Option<Interrupted>,
-    pub data: GivenData,
-    /// The plan to go on with, where the session has none that can be read.
-    pub plan: Option<PathBuf>,
-    /// Whether lines may be added to the configuration of shells, if that is decided.
-    pub shell_integration: Option<ShellChoice>,
-    /// Whether somebody is there who decides what comes up.
-    pub attended: bool,
-}
-
-impl Wishes {
-    /// Those of nobody in particular.
-    pub(super) fn unattended() -> Self {
-        Self {
-            approval: Some(Approval::Unattended),
-            mode: None,
-            repair: false,
-            keep_going: false,
-            interrupted: None,
-            data: GivenData::default(),
-            plan: None,
-            shell_integration: None,
-            attended: false,
-        }
-    }
-
-    pub(super) fn options(&self, agent: Agent) -> Options {
-        let Self { mode, keep_going, interrupted, shell_integration, attended, .. } = *self;
-        let mode = mode.unwrap_or(ExecutionMode::AllAtOnce);
-        Options {
-            agent,
-            keep_going,
-            interrupted,
-            shell_integration,
-            attended,
-            mode,
-            review: mode == ExecutionMode::ReviewEachStep,
-            mended: Vec::new(),
-        }
-    }
-}
 
 /// Reads a plan file and finds everything that is wrong with it.
 pub fn read_plan(path: &Path) -> Result<(Plan, Digest), RunError> {
@@ -276,6 +170,11 @@ pub(super) fn resume_once(
         let options = Options { mended: how.mended.clone(), review, ..options };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         for note in known.iter().chain(&expiry.note()) {
+            run.note(note);
+        }
+        let (brought, notes) = brought_since(around, run.session())?;
+        run.set_up_elsewhere.extend(brought);
+        for note in &notes {
             run.note(note);
         }
         let earlier = unfinished(&around.store, Some(id))?;

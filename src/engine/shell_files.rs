@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    RunError, Surroundings, changed_plan::kept_plan, platform, sessions::Wishes,
-    sessions::approves, sessions::check_machine,
+    RunError, Surroundings, Wishes,
+    changed_plan::kept_plan,
+    platform,
+    sessions::{approves, check_machine},
 };
 use crate::{
     disk::{Edit, EditError, Fs, read_as_it_is},

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{
-    GivenData, RunError,
+    Approval, GivenData, RunError, Wishes,
     data::UserData,
     ending::{Ended, close},
     machine, platform,
@@ -11,7 +11,7 @@ use super::{
     repair::mend_and_go_on,
     request::Request,
     run::{Run, Surroundings},
-    sessions::{Approval, Wishes, agent_of, check_rights, drive, unfinished, within_runtime},
+    sessions::{agent_of, check_rights, drive, unfinished, within_runtime},
     signals::Signals,
     tell::{Told, Watcher},
 };

@@ -59,6 +59,8 @@ impl Run<'_> {
     async fn run_task_as_decided(&mut self, task: &PlanTask) -> Result<TaskEnd, RunError> {
         loop {
             let end = self.run_task(task).await?;
+            // What was chosen for this task is nothing to the next.
+            self.chosen = None;
             let said = match &end {
                 TaskEnd::Failed => self.decide_about_failure(task).await?,
                 TaskEnd::Undecided(what) => self.decide_about_unknown(task, what).await?,

@@ -30,13 +30,13 @@ pub enum Told<'a> {
     Note(&'a str),
 }
 
-/// A person before a terminal. What is asked may be answered, or not: `None` where they would rather
-/// stop, or where the flag says that it is no longer wanted.
+/// A person before a terminal. What is asked may be answered, or not: they may rather stop, and the flag
+/// may say that it is no longer wanted.
 pub trait Person: Send + Sync {
     /// Something nobody else may read.
     fn secret(&self, question: &str, cancelled: &AtomicBool) -> io::Result<Option<String>>;
 
-    fn decide(&self, matter: &Matter, cancelled: &AtomicBool) -> io::Result<Option<Decision>>;
+    fn decide(&self, matter: &Matter, cancelled: &AtomicBool) -> io::Result<Decision>;
 }
 
 /// A person who can be asked in between. Asking takes as long as it takes: it is done beside the
@@ -61,11 +61,7 @@ impl Asker {
         self.person.secret(question, cancelled)
     }
 
-    pub(super) fn decide(
-        &self,
-        matter: &Matter,
-        cancelled: &AtomicBool,
-    ) -> io::Result<Option<Decision>> {
+    pub(super) fn decide(&self, matter: &Matter, cancelled: &AtomicBool) -> io::Result<Decision> {
         self.person.decide(matter, cancelled)
     }
 

@@ -1,11 +1,25 @@
 //! A run on a screen that can be redrawn: a line for each command that runs, with its last line of
 //! output, a bar for all of it, and a quiet line for each task that is done.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use signal_hook::{SigId, consts::SIGCONT, flag, low_level};
 
-use super::{Look, goodbye, note_text, paint::Paint, progress, terminal::Terminal, visible};
+use super::{
+    Look, goodbye, note_text,
+    paint::Paint,
+    progress,
+    terminal::{Terminal, Unechoed},
+    visible,
+};
 use crate::{
     engine::{Durations, Told},
     model::{CommandVerdict, Event, EventKind, Plan, ResumeAction, TaskId},
@@ -32,6 +46,19 @@ pub struct Live {
     settled: u64,
     total: u64,
     begun: HashMap<TaskId, Duration>,
+    /// While there is something to draw, nothing that is typed gets in between.
+    unechoed: Option<Unechoed>,
+    /// Set when we were stopped and go on: what is on the screen is not ours.
+    continued: Arc<AtomicBool>,
+    listening: Option<SigId>,
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(id) = self.listening.take() {
+            low_level::unregister(id);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -46,10 +73,9 @@ struct Running {
 
 impl Live {
     pub fn new(terminal: Terminal) -> Self {
-        let bars =
-            MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND));
-        // Lines that are drawn over each other flicker less than lines that come and go.
-        bars.set_move_cursor(false);
+        let bars = new_bars();
+        let continued = Arc::new(AtomicBool::new(false));
+        let listening = flag::register(SIGCONT, Arc::clone(&continued)).ok();
         Self {
             terminal,
             bars,
@@ -60,6 +86,21 @@ impl Live {
             settled: 0,
             total: 0,
             begun: HashMap::new(),
+            unechoed: None,
+            continued,
+            listening,
+        }
+    }
+
+    /// Somebody else has written on the screen: what was drawn is left as it is.
+    fn start_below(&mut self) {
+        self.unechoed = None;
+        self.bars = new_bars();
+        if let Some(running) = &mut self.running {
+            running.bar = self.bars.add(running.bar.clone());
+        }
+        if let Some(overall) = &mut self.overall {
+            *overall = self.bars.add(overall.clone());
         }
     }
 
@@ -72,6 +113,7 @@ impl Live {
     pub fn hide(&mut self) {
         // A screen that is gone needs no tidying.
         let _ = self.bars.clear();
+        self.unechoed = None;
     }
 
     /// Takes the bars away: what stays is what was printed.
@@ -159,6 +201,16 @@ impl Live {
     }
 
     fn tick(&mut self) {
+        if self.terminal.is_lent() {
+            self.continued.store(true, Ordering::Relaxed);
+            return;
+        }
+        if self.continued.swap(false, Ordering::Relaxed) {
+            self.start_below();
+        }
+        if self.unechoed.is_none() && self.overall.is_some() {
+            self.unechoed = self.terminal.unechoed();
+        }
         if let Some(running) = &self.running {
             running.bar.tick();
         }
@@ -347,6 +399,11 @@ impl Live {
             self.print(&paint.dim(&format!("  | {line}")));
         }
     }
+}
+
+fn new_bars() -> MultiProgress {
+    let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
+    MultiProgress::with_draw_target(target)
 }
 
 fn seconds(took: Duration) -> String {

@@ -17,14 +17,17 @@ const USUAL_LAYER: &str = "embedded";
 
 /// What becomes of everything in a plan, by category; with its commands if asked for.
 pub fn plan_text(plan: &Plan, with_commands: bool) -> String {
-    lines(plan, with_commands, WIDTH, &Durations::new())
+    let cut = |line: &str| cut(line, WIDTH);
+    lines(plan, with_commands, WIDTH, &cut, &Durations::new())
 }
 
 /// The same for a person who is about to decide, with what earlier sessions know of how long it
 /// takes. The first digits of the digest are enough to name it.
 pub fn plan_screen(plan: &Plan, durations: &Durations, terminal: Terminal) -> String {
     let mut text = String::from("\n");
-    text.push_str(&lines(plan, false, terminal.width(), durations));
+    let width = terminal.width();
+    let cut = |line: &str| terminal.cut(line, width);
+    text.push_str(&lines(plan, false, width, &cut, durations));
     let open = plan.tasks.iter().filter(|task| task.found.is_none() && !task.upkeep);
     let known: Vec<_> = open.clone().filter_map(|task| durations.get(&task.id)).collect();
     if !known.is_empty() {
@@ -40,12 +43,17 @@ pub fn plan_screen(plan: &Plan, durations: &Durations, terminal: Terminal) -> St
     text
 }
 
-fn lines(plan: &Plan, with_commands: bool, width: usize, durations: &Durations) -> String {
+fn lines(
+    plan: &Plan,
+    with_commands: bool,
+    width: usize,
+    cut: &dyn Fn(&str) -> String,
+    durations: &Durations,
+) -> String {
     let mut text = String::new();
     let of = plan.profile.as_deref().map_or_else(String::new, |id| format!(" of {}", visible(id)));
     let _ = writeln!(text, "plan{of}: {}", summary(plan));
-    let _ =
-        writeln!(text, "{}", cut(&format!("digest {}", plan.compute_digest()), width.max(WIDTH)));
+    let _ = writeln!(text, "digest {}", plan.compute_digest());
     let widest = plan.tasks.iter().map(|task| task.id.as_str().chars().count()).max();
     let column = widest.unwrap_or(0).clamp(8, 26.min(width / 3).max(8));
     for category in categories(plan) {
@@ -53,7 +61,7 @@ fn lines(plan: &Plan, with_commands: bool, width: usize, durations: &Durations) 
         let tasks = plan.tasks.iter().filter(|task| !task.upkeep && category_of(task) == category);
         for task in tasks {
             let took = durations.get(&task.id).filter(|_| task.found.is_none());
-            line(&mut text, task, column, width, took);
+            line(&mut text, task, column, cut, took);
             if with_commands {
                 commands(&mut text, task);
             }
@@ -114,7 +122,13 @@ fn categories(plan: &Plan) -> Vec<&str> {
     categories
 }
 
-fn line(text: &mut String, task: &PlanTask, column: usize, width: usize, took: Option<&Duration>) {
+fn line(
+    text: &mut String,
+    task: &PlanTask,
+    column: usize,
+    cut: &dyn Fn(&str) -> String,
+    took: Option<&Duration>,
+) {
     let (action, detail) = match task.action() {
         PlanAction::AlreadyInstalled => {
             let version = task.found.as_ref().and_then(|found| found.version.as_deref());
@@ -134,7 +148,7 @@ fn line(text: &mut String, task: &PlanTask, column: usize, width: usize, took: O
     let took = took.map_or_else(String::new, |took| format!(", {}", about(*took)));
     let detail = visible(&format!("{detail}{layer}{took}")).into_owned();
     let whole = format!("  {action:<9} {id:<column$}  {detail}");
-    let _ = writeln!(text, "{}", cut(whole.trim_end(), width));
+    let _ = writeln!(text, "{}", cut(whole.trim_end()));
 }
 
 /// How a task is installed, in short.

@@ -2,7 +2,7 @@
 //! the same task, or another task that does the same.
 
 use super::{Offer, Recipe, RecipeSource, Situation, other_recipes, recipe};
-use crate::model::{Plan, PlanPackages, PlanTask, Platform, Task, TaskId};
+use crate::model::{Plan, PlanPackages, PlanTask, Platform, Task, TaskId, environment_name};
 
 /// Another way, as a person is offered it.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,14 +79,16 @@ fn same(failed: &PlanTask, task: &Task, other: Recipe) -> Alternative {
     };
     let mut commands = other.commands;
     // What was chosen for the task counts for each of its ways.
-    let chosen = failed.commands.first().map(|command| command.env.clone()).unwrap_or_default();
+    let first = failed.commands.first().map(|command| &command.env);
+    let names = task.options.iter().map(|option| environment_name(&option.id));
+    let chosen = names.filter_map(|name| Some((first?.get(&name)?.clone(), name)));
+    let chosen: Vec<(String, String)> = chosen.map(|(value, name)| (name, value)).collect();
     for command in &mut commands {
         for (key, value) in &chosen {
             command.env.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
-    let planned =
-        PlanTask { variant, packages, commands, depends_on: Vec::new(), ..failed.clone() };
+    let planned = PlanTask { variant, packages, commands, manual: Vec::new(), ..failed.clone() };
     let in_place_of = failed.id.clone();
     Alternative { in_place_of, title, way: Way::Recipe(Box::new(planned)) }
 }

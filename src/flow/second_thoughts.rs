@@ -2,9 +2,9 @@
 //! earlier one, other tools, or all of it again.
 
 use super::{
-    agenda::{Ask, Asked, Wanted},
+    agenda::{Ask, Asked, Held, Wanted},
     requirements::{TOOLS_ADDED, TOOLS_LEFT_OUT},
-    walk::{Refusal, Step, Walk, tools},
+    walk::{Effect, Refusal, Step, Walk, tools},
 };
 use crate::model::{Document, EventKind, Phase, TaskId};
 
@@ -42,11 +42,9 @@ impl Walk<'_> {
             Phase::GatherRequirements => {
                 let agenda = self.agenda(session);
                 let open = agenda.iter().position(Asked::is_open).unwrap_or(agenda.len());
-                let last = agenda[..open].iter().rev().find_map(|asked| recorded(session, asked));
-                Ok(Step::of(match last {
-                    Some(event) => vec![event],
-                    None => to_stack(session, reason),
-                }))
+                let last =
+                    agenda[..open].iter().rev().find_map(|asked| self.taken_back(session, asked));
+                Ok(last.unwrap_or_else(|| Step::of(to_stack(session, reason))))
             }
             Phase::SessionCheck | Phase::StackSelection => Err(Refusal::NothingBefore),
             phase @ (Phase::Execute | Phase::Completion) => Err(Refusal::NotNow(phase)),
@@ -58,22 +56,30 @@ impl Walk<'_> {
         let mut events = to_questions(session, "another answer")?;
         let agenda = self.agenda(session);
         let mut named = agenda.iter().filter(|asked| asked.id() == id);
-        let event = named.find_map(|asked| recorded(session, asked));
-        events.push(event.ok_or_else(|| Refusal::NoQuestion { given: id.into(), near: None })?);
-        Ok(Step::of(events))
+        let step = named.find_map(|asked| self.taken_back(session, asked));
+        let step = step.ok_or_else(|| Refusal::NoQuestion { given: id.into(), near: None })?;
+        events.extend(step.events);
+        Ok(Step { events, effects: step.effects })
     }
-}
 
-/// What takes an answer back, if it is on record.
-fn recorded(session: &Document, asked: &Asked<'_>) -> Option<EventKind> {
-    match &asked.ask {
-        Ask::Choice(question) => {
-            session.choices.contains_key(&question.id).then(|| withdrawn(&question.id))
+    /// What takes an answer back, if there is one: on record, or a secret in memory.
+    fn taken_back(&self, session: &Document, asked: &Asked<'_>) -> Option<Step> {
+        match &asked.ask {
+            Ask::Choice(question) => session
+                .choices
+                .contains_key(&question.id)
+                .then(|| Step::of(vec![withdrawn(&question.id)])),
+            Ask::Value(wanted) if wanted.is_secret() => {
+                let key = wanted.key.clone();
+                let is_held = self.held.is_some_and(|held| held.contains(&key));
+                let effects = vec![Effect::Release { key }];
+                is_held.then(|| Step { events: Vec::new(), effects })
+            }
+            Ask::Value(Wanted { key, .. }) => session
+                .user_data
+                .contains_key(key)
+                .then(|| Step::of(vec![EventKind::UserDataWithdrawn { key: key.clone() }])),
         }
-        Ask::Value(Wanted { key, .. }) => session
-            .user_data
-            .contains_key(key)
-            .then(|| EventKind::UserDataWithdrawn { key: key.clone() }),
     }
 }
 
@@ -93,7 +99,7 @@ pub(super) fn change_tools(
     Ok(Step::of(events))
 }
 
-pub(super) fn start_over(session: &Document) -> Result<Step, Refusal> {
+pub(super) fn start_over(session: &Document, held: Held<'_>) -> Result<Step, Refusal> {
     match session.phase.current {
         Phase::GatherRequirements | Phase::PresentPlan => {}
         phase => return Err(Refusal::NotNow(phase)),
@@ -103,5 +109,7 @@ pub(super) fn start_over(session: &Document) -> Result<Step, Refusal> {
         data.map(|key| EventKind::UserDataWithdrawn { key: key.clone() }).collect();
     events.extend(session.choices.keys().map(|id| withdrawn(id)));
     events.push(reopened(Phase::StackSelection, "started over"));
-    Ok(Step::of(events))
+    let held = held.into_iter().flatten();
+    let effects = held.map(|key| Effect::Release { key: key.clone() }).collect();
+    Ok(Step { events, effects })
 }

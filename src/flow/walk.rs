@@ -131,6 +131,8 @@ pub enum Effect {
     KeepPlan(Box<Plan>),
     /// Keep a secret in memory, and nowhere else.
     Hold { key: String, value: String },
+    /// Forget a secret that was held.
+    Release { key: String },
 }
 
 /// Why an input was not taken. Nothing has changed.
@@ -267,7 +269,7 @@ impl<'a> Walk<'a> {
             (Input::Back, _) => self.back(session),
             (Input::Withdraw(id), _) => self.withdraw(session, &id),
             (Input::Tools { add, without }, _) => change_tools(session, add, without),
-            (Input::StartOver, _) => start_over(session),
+            (Input::StartOver, _) => start_over(session, self.held),
             // Once it is executed, a plan is shown again only by one who goes back to it.
             (
                 Input::Present { manifests },

@@ -21,6 +21,8 @@ pub const VERSION: &str = "1.1.0";
 
 /// How the objective of a session begins that only mends the machine for others.
 pub const REPAIR: &str = "repair ";
+/// What a session is for that asks a person before it has a plan.
+pub const WALK: &str = "a walk with a person";
 
 /// Fields of a document that this program does not know; they are written back as they came.
 pub type Extra = Map<String, Value>;

@@ -37,7 +37,7 @@ pub use catalog::{
 pub use difference::{Difference, differences};
 pub use document::{
     Arch, Choice, Document, Expansion, Extra, Machine, Meta, Outcome, ProfileChoice, REPAIR,
-    Recovery, SessionStatus, ShellDecision, VERSION,
+    Recovery, SessionStatus, ShellDecision, VERSION, WALK,
 };
 pub use error_class::ErrorClass;
 pub use event::{

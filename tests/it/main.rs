@@ -69,6 +69,7 @@ mod terminal_choices;
 mod terminal_interrupts;
 mod terminal_looks;
 mod terminal_mode;
+mod terminal_safety;
 mod terminal_walk;
 mod transitions;
 mod validation;

@@ -82,17 +82,17 @@ fn screens() -> Vec<(&'static str, String)> {
     fs::write(home.path().join("wait"), "").unwrap();
     let mut all = Vec::new();
     let mut screen = provision(&home);
-    screen.sees("find them by typing");
+    screen.sees("find them by typing").sees("or a letter");
     all.push(("stacks", captured(&mut screen, &home)));
     screen.types("d").sees("Which editor").types("c").sees("If you").sees("Enter takes B");
     all.push(("question", since(&captured(&mut screen, &home), "  Helix works")));
     screen.types("a").sees("May the team's tools").types("a").sees("Your email address");
-    screen.types("ada").types(ENTER).sees("is not of the right form");
+    screen.types("ada").types(ENTER).sees("is not of the right form").sees("Enter takes it");
     all.push(("value", since(&captured(&mut screen, &home), "Your email address")));
     screen.types("\u{15}ada@example.com").types(ENTER).sees("Is this what you want?");
     screen.sees("s show every command");
     all.push(("plan", since(&captured(&mut screen, &home), "plan of team")));
-    screen.types("a").sees("Compiling regex-automata");
+    screen.types("a").sees("Compiling regex-automata").sees("1/4");
     all.push(("running", since(&captured(&mut screen, &home), "✓ Plan")));
     fs::remove_file(home.path().join("wait")).unwrap();
     screen.sees("Helix failed. What now?").sees("o show the output");
@@ -105,7 +105,12 @@ fn screens() -> Vec<(&'static str, String)> {
     let mut screen = provision(&home);
     screen.sees("This machine was set up before").sees("or a letter");
     all.push(("coming back", captured(&mut screen, &home)));
-    screen.types("a").sees("type to search").types("sql").sees("Search: sql");
+    screen
+        .types("a")
+        .sees("type to search")
+        .types("sql")
+        .sees("Search: sql")
+        .sees("clears the search");
     all.push(("single tools", since(&captured(&mut screen, &home), "Which tools")));
     screen.types("\u{3}");
     screen.ends(4);

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output};
+use crate::harness::{Home, Output, terminal::Terminal};
 
 const ALLOW: [&str; 2] = ["--shell-integration", "yes"];
 
@@ -432,6 +432,23 @@ fn events_are_all_there_is_on_stdout_for_programs() {
     }
 }
 
+/// A run on a plain terminal, whose every question gets the next of `answers`.
+fn answered(home: &Home, arguments: &[&str], answers: &[&str]) -> (String, Option<i32>) {
+    let mut command = Command::new("env");
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", home.path())
+        .env("AGENTIC_PROVISION_HOME", home.path())
+        .env("TERM", "dumb");
+    let line = [&["exec", env!("CARGO_BIN_EXE_provision")], arguments].concat().join(" ");
+    let mut terminal = Terminal::start(command, &line);
+    for answer in answers {
+        terminal.wait_for("Letter: ").type_in(answer);
+    }
+    terminal.end()
+}
+
 #[test]
 fn a_person_is_asked_once_and_the_answer_is_kept() {
     let (home, rc) = home_with(b"mine\n");
@@ -440,12 +457,12 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
     failing["verification"] = Value::Null;
     let plan = home.plan(&json!([tool("first"), failing]));
     let arguments = ["apply", plan.to_str().unwrap(), "--yes"];
-    let screen = home.on_terminal(&arguments, "s\nperhaps\na\n");
-    assert_eq!(screen.code, Some(3), "{}", screen.stdout);
+    let (screen, code) = answered(&home, &arguments, &["s\n", "perhaps\n", "a\n"]);
+    assert_eq!(code, Some(3), "{screen}");
     let asked = "These would add lines to the configuration of your shells";
-    assert_eq!(screen.stdout.matches(asked).count(), 1, "{}", screen.stdout);
-    assert!(screen.stdout.contains(&format!("{} (bash): first, second", rc.display())));
-    assert!(screen.stdout.contains("second, for "), "the lines are shown: {}", screen.stdout);
+    assert_eq!(screen.matches(asked).count(), 1, "{screen}");
+    assert!(screen.contains(&format!("{} (bash): first, second", rc.display())));
+    assert!(screen.contains("second, for "), "the lines are shown: {screen}");
     assert!(read(&rc).contains(": first >>>"));
     assert_eq!(home.latest_document()["shell_integration"]["decided_by"], "user");
 
@@ -458,28 +475,23 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
 
 #[test]
 fn nobody_is_asked_who_said_so_or_who_was_told_beforehand() {
-    for (more, typed, written) in [
-        (&["--no-input"][..], "y\n", false),
-        (&["--shell-integration", "yes"], "n\n", true),
-        (&["--json"], "y\n", false),
+    for (more, answers, written) in [
+        (&["--no-input"][..], &[][..], false),
+        (&["--shell-integration", "yes"], &[], true),
+        (&["--json"], &[], false),
         // Enter decides nothing.
-        (&[], "\nb\n", false),
-        (&[], "b\n", false),
+        (&[], &["\n", "b\n"], false),
+        (&[], &["b\n"], false),
     ] {
         let (home, rc) = home_with(b"mine\n");
         let plan = home.plan(&json!([tool("mytool")]));
         let arguments = [&["apply", plan.to_str().unwrap(), "--yes"], more].concat();
-        let screen = home.on_terminal(&arguments, typed);
-        assert_eq!(screen.code, Some(0), "{}", screen.stdout);
-        assert_eq!(
-            screen.stdout.contains("May these lines be added?"),
-            more.is_empty(),
-            "{}",
-            screen.stdout
-        );
+        let (screen, code) = answered(&home, &arguments, answers);
+        assert_eq!(code, Some(0), "{screen}");
+        assert_eq!(screen.contains("May these lines be added?"), more.is_empty(), "{screen}");
         assert_eq!(read(&rc).contains("mytool"), written, "{more:?}");
         let decided = events(&home, "shell_integration_decided").len();
-        assert_eq!(decided, usize::from(written || more.is_empty()), "{more:?} {typed:?}");
+        assert_eq!(decided, usize::from(written || more.is_empty()), "{more:?} {answers:?}");
     }
 }
 

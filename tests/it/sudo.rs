@@ -287,20 +287,20 @@ fn whoever_may_not_use_sudo_is_told_so_at_once() {
 fn on_a_screen_the_password_is_asked_for_above_the_bars_and_can_be_declined() {
     let Some(machine) = Machine::with_password() else { return };
     machine.plan(&many_ways());
-    let start = || {
+    let start = |line: &str| {
         let mut command = machine.as_ada();
         command.args(["env", "TERM=xterm-256color", "LANG=C.UTF-8"]);
-        Screen::of(command, USUAL, "provision apply plan.json")
+        Screen::of(command, USUAL, line)
     };
-    let mut screen = start();
+    let mut screen = start("provision apply plan.json");
     screen.sees("Should this run?").types("a").sees("root's rights are needed for step, pipe");
     screen.sees("not shown while you type").types(CTRL_C);
     screen.ends(4);
     assert_eq!(machine.document()["meta"]["status"], "paused");
     assert_eq!(machine.read("/etc/by-step"), "");
 
-    let mut screen = start();
-    screen.sees("Should this run?").types("a").sees("not shown while you type");
+    let mut screen = start("provision resume");
+    screen.sees("not shown while you type");
     screen.types(&format!("{PASSWORD}{ENTER}")).sees("Done: custom");
     let text = screen.ends(0);
     assert!(!text.contains(PASSWORD), "{text}");

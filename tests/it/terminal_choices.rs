@@ -121,8 +121,12 @@ fn each_step_is_reviewed_and_may_be_skipped() {
     screen.sees("while [ -e ~/wait ]; do sleep 0.02; done").sees("Run this for Kettle?");
     assert!(!table.has("kettle"));
     // Enter alone runs nothing; what was marked, it does.
-    screen.types(ENTER).types(DOWN).types("\u{1b}[A").types(ENTER);
-    screen.sees("Kettle, command 2 of 2").sees("$ touch ~/kettle").types("a");
+    screen.types(ENTER).types(DOWN).sees("Enter takes A").types(ENTER);
+    screen.sees("Kettle, command 2 of 2");
+    screen.waits("the second question", |text| {
+        text.rsplit("$ touch ~/kettle").next().is_some_and(|rest| rest.contains("press a letter"))
+    });
+    screen.types("a");
     screen.sees("Run this for Teapot?").types("c").sees("Done: tea, 1 set up");
     screen.ends(0);
     let document = table.document();
@@ -150,11 +154,16 @@ fn whoever_has_seen_enough_runs_the_rest() {
 fn a_review_that_was_paused_goes_on_as_one() {
     let table = Table::new().with("mended", "");
     let mut screen = table.up_to_the_plan();
-    screen.types("b").sees("Run this for Kettle?").types("a").sees("command 2 of 2").types("d");
+    screen.types("b").sees("Run this for Kettle?").types("a").sees("command 2 of 2");
+    screen.waits("the second question", |text| {
+        text.rsplit("command 2 of 2").next().is_some_and(|rest| rest.contains("press a letter"))
+    });
+    screen.types("d");
     screen.ends(4);
     assert_eq!(table.document()["resume_point"]["command_index"], 1);
     let mut screen = table.sit_down("resume");
-    screen.sees("Kettle, command 2 of 2").types("b").sees("Done: tea, 2 set up");
+    screen.sees("Kettle, command 2 of 2").sees("press a letter").types("b");
+    screen.sees("Done: tea, 2 set up");
     screen.ends(0);
 }
 
@@ -184,4 +193,23 @@ fn a_failed_session_is_retried_or_passed_by_from_the_walk() {
     screen.sees("teapots.example").types("b").sees("Done: tea, 1 set up");
     screen.ends(0);
     assert_eq!(table.document()["tasks"]["cups"]["status"], "skipped");
+}
+
+#[test]
+fn a_command_that_talks_with_a_person_has_the_terminal_and_gives_it_back() {
+    let table = Table::new();
+    let plan = table.home.plan(&serde_json::json!([
+        {"id": "before", "commands": [{"command": "true"}]},
+        {"id": "asks", "commands": [{
+            "command": "stty -a | grep -qw -- -echo && exit 9; read -rp 'your name? ' name; echo \"$name\" > ~/said",
+            "interactive": true,
+        }]},
+        {"id": "after", "commands": [{"command": "true"}]},
+    ]));
+    let mut screen = table.sit_down(&format!("apply {}", plan.display()));
+    screen.sees("Should this run?").types("a").sees("your name?").types("Ada\n");
+    screen.sees("Done: custom, 3 set up");
+    // What is typed is seen again: this is looked at in the end, too.
+    screen.ends(0);
+    assert_eq!(std::fs::read_to_string(table.home.path().join("said")).unwrap(), "Ada\n");
 }

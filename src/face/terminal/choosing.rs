@@ -2,7 +2,7 @@
 
 use super::{
     key::Key,
-    layout::{Paint, Row, Size, cut, footer, heading, one_line, shown, transcript, wrapped},
+    layout::{Row, Size, Tone, cut, footer, heading, one_line, shown, transcript, wrapped},
     prompt::{Choice, Lettered, Look},
     screen::Frame,
     stage::{Prompt, Step},
@@ -41,9 +41,11 @@ impl<'a> Choosing<'a> {
         let mut parts = Vec::new();
         let arrows = if look.unicode { "↑↓" } else { "Up/Down" };
         if let Some(marked) = self.listed.get(self.marked) {
-            parts.push(format!("{arrows} or a letter"));
             if self.is_ready {
+                parts.push(format!("{arrows} or a letter"));
                 parts.push(format!("Enter takes {}", marked.letter));
+            } else {
+                parts.push(format!("press a letter, or {arrows} and Enter"));
             }
         }
         if self.prompt.can_go_back {
@@ -71,7 +73,7 @@ pub(super) fn option_rows(
 ) -> Vec<Row> {
     let sign = if look.unicode { "❯" } else { ">" };
     let sign = if is_marked { sign } else { " " };
-    let paint = if is_marked { Paint::Accent } else { Paint::Plain };
+    let paint = if is_marked { Tone::Accent } else { Tone::Plain };
     let letter = shown(&option.letter.to_string(), look);
     let first = format!("{sign} {letter}  ");
     let indent = console::measure_text_width(&first).min(width / 2);
@@ -91,12 +93,12 @@ pub(super) fn option_rows(
     let both = indent + text + 2 + console::measure_text_width(&beside);
     if rows.len() == 1 && !beside.is_empty() && both <= width {
         let only = rows.remove(0);
-        return vec![only.and("  ", Paint::Plain, look).and(&beside, Paint::Dim, look)];
+        return vec![only.and("  ", Tone::Plain, look).and(&beside, Tone::Dim, look)];
     }
     for text in wrapped(hint, width - indent - 2, look) {
-        rows.push(Row::painted(&format!("{margin}  "), Paint::Plain, look).and(
+        rows.push(Row::painted(&format!("{margin}  "), Tone::Plain, look).and(
             &text,
-            Paint::Dim,
+            Tone::Dim,
             look,
         ));
     }
@@ -110,11 +112,15 @@ impl Prompt for Choosing<'_> {
         false
     }
 
+    fn wants_fresh_keys(&self) -> bool {
+        self.prompt.is_weighty
+    }
+
     fn frame(&self, size: Size, crowded: bool, look: Look) -> Frame {
         let width = size.width();
         let mut rows = heading(&self.prompt.heading, None, self.prompt.place, width, look);
         for (number, option) in self.listed.iter().enumerate() {
-            let is_marked = number == self.marked && !crowded;
+            let is_marked = number == self.marked && self.is_ready && !crowded;
             rows.extend(option_rows(option, is_marked, width, look));
         }
         let keys = self.keys(look);
@@ -126,7 +132,7 @@ impl Prompt for Choosing<'_> {
         if let Some(marked) = self.listed.get(self.marked) {
             let sign = if look.unicode { "❯" } else { ">" };
             let line = format!("{sign} {}  {}", marked.letter, marked.text);
-            last.push(Row::painted(&cut(&one_line(&line, look), width, look), Paint::Accent, look));
+            last.push(Row::painted(&cut(&one_line(&line, look), width, look), Tone::Accent, look));
         }
         last.extend(footer(&keys, width, look).into_iter().take(size.rows.saturating_sub(1)));
         Frame { fixed: rows, rows: last, cursor: None }
@@ -138,9 +144,11 @@ impl Prompt for Choosing<'_> {
         {
             return Step::Done(option.letter);
         }
-        let before = self.marked;
+        let moves = matches!(key, Key::Up | Key::Down | Key::Home | Key::End | Key::Tab);
         match key {
             Key::Enter if !self.is_ready => {}
+            // What was not marked before is marked first.
+            _ if moves && !self.is_ready => {}
             Key::Enter => {
                 return self.listed.get(self.marked).map_or(Step::Stay, |it| Step::Done(it.letter));
             }
@@ -152,7 +160,7 @@ impl Prompt for Choosing<'_> {
             Key::End | Key::PageDown => self.marked = self.listed.len().saturating_sub(1),
             _ => {}
         }
-        self.is_ready |= self.marked != before;
+        self.is_ready |= moves;
         Step::Stay
     }
 
@@ -220,8 +228,7 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         Which editor do you want? (3 of 9)
         It opens files for you - nothing more.
-          A  Visual Studio Code
-               the usual one
+          A  Visual Studio Code  the usual one
         > B  Neovim - a modal editor in the
              terminal, for those who know it
         Up/Down or a letter | Enter takes B
@@ -294,9 +301,30 @@ mod tests {
         let choice = editor();
         let size = Size { columns: 40, rows: 4 };
         let frame = Choosing::new(&choice).frame(size, true, RICH);
-        assert_eq!(frame.fixed.len(), 6);
+        assert_eq!(frame.fixed.len(), 5);
         assert!(frame.rows.len() <= 4 && frame.rows[0].text.contains("❯ B  Neovim"));
         assert!(frame.rows.iter().all(|row| row.width < 40));
+    }
+
+    #[test]
+    fn a_hint_without_room_beside_its_option_stands_below_it() {
+        let long =
+            Lettered::new('A', "Visual Studio Code").meaning("the one with a window of its own");
+        let rows = super::option_rows(&long, false, 39, PLAIN);
+        let rows: Vec<_> = rows.iter().map(|row| row.text.as_str()).collect();
+        assert_eq!(rows, ["  A  Visual Studio Code", "       the one with a window of its own"]);
+    }
+
+    #[test]
+    fn where_something_is_set_in_motion_enter_alone_takes_nothing() {
+        let choice = Choice { is_weighty: true, ..editor() };
+        let mut prompt = Choosing::new(&choice);
+        assert!(!text(&prompt, PLAIN).contains("Enter takes"));
+        assert!(!text(&prompt, PLAIN).contains("> "), "nothing is marked");
+        assert_eq!(prompt.press(Key::Enter), Step::Stay);
+        assert_eq!(prompt.press(Key::Down), Step::Stay);
+        assert!(text(&prompt, PLAIN).contains("> B"));
+        assert_eq!(prompt.press(Key::Enter), Step::Done('B'));
     }
 
     #[test]

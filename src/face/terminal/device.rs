@@ -1,11 +1,15 @@
 //! The terminal as the walk knows it.
 
-use std::{borrow::Cow, io, sync::atomic::AtomicBool};
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal},
+    sync::atomic::AtomicBool,
+};
 
 use super::{
     choosing::Choosing,
     layout::{self, NARROWEST},
-    mode,
+    mode::{self, Unechoed},
     picking::Picking,
     plain::Plain,
     prompt::{Choice, Line, Look, Pick, Reply},
@@ -46,6 +50,16 @@ impl Terminal {
     /// As much of a safe line as fits into `room` columns.
     pub fn cut(&self, line: &str, room: usize) -> String {
         layout::cut(&self.showable(line), room, self.look)
+    }
+
+    /// Shows nothing of what is typed until what this gives is dropped.
+    pub fn unechoed(&self) -> Option<Unechoed> {
+        Unechoed::begin()
+    }
+
+    /// Whether somebody else has the terminal now, and we run in the background.
+    pub fn is_lent(&self) -> bool {
+        io::stdin().is_terminal() && !mode::is_foreground()
     }
 
     /// Throws away what was typed so far: it was not meant for what comes next.

@@ -12,13 +12,29 @@ pub(super) fn matching(items: &[Item], search: &str) -> Vec<usize> {
     if search.is_empty() {
         return (0..items.len()).collect();
     }
+    let search = search.to_lowercase();
+    let has = |text: &str| text.to_lowercase().contains(&search);
+    let begin = |text: &str| text.chars().take(SEARCHED).collect::<String>();
+    let whole: Vec<usize> = (0..items.len())
+        .filter(|index| has(&items[*index].name) || has(&begin(&items[*index].text)))
+        .collect();
+    if !whole.is_empty() {
+        // What holds the very word is what is meant: names first, and the shortest of them.
+        let mut whole = whole;
+        whole.sort_by_key(|index| {
+            let name = &items[*index].name;
+            (!has(name), if has(name) { name.chars().count() } else { 0 }, *index)
+        });
+        return whole;
+    }
+    let search = search.as_str();
     let matcher = SkimMatcherV2::default().ignore_case();
     let mut found: Vec<_> = items
         .iter()
         .enumerate()
         .filter_map(|(index, item)| {
             let name = matcher.fuzzy_match(&item.name, search);
-            let text: String = item.text.chars().take(SEARCHED).collect();
+            let text = begin(&item.text);
             // Whoever types a name wants what is called so, not what is told of it.
             let score = name.map(|score| (true, score));
             let score = score.or_else(|| Some((false, matcher.fuzzy_match(&text, search)?)))?;

@@ -9,7 +9,7 @@ use crate::face::visible;
 
 /// How a piece of text is painted, where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Paint {
+pub(super) enum Tone {
     Plain,
     Bold,
     Dim,
@@ -27,20 +27,20 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn painted(text: &str, paint: Paint, look: Look) -> Self {
+    pub(super) fn painted(text: &str, paint: Tone, look: Look) -> Self {
         Self::default().and(text, paint, look)
     }
 
     /// With `text` after it, which must be safe already.
-    pub(super) fn and(mut self, text: &str, paint: Paint, look: Look) -> Self {
+    pub(super) fn and(mut self, text: &str, paint: Tone, look: Look) -> Self {
         self.width += measure_text_width(text);
         let code = match paint {
-            Paint::Plain => "",
-            Paint::Bold => "1",
-            Paint::Dim => "2",
-            Paint::Accent => "1;36",
-            Paint::Good => "32",
-            Paint::Bad => "31",
+            Tone::Plain => "",
+            Tone::Bold => "1",
+            Tone::Dim => "2",
+            Tone::Accent => "1;36",
+            Tone::Good => "32",
+            Tone::Bad => "31",
         };
         if !look.colour || code.is_empty() || text.is_empty() {
             self.text.push_str(text);
@@ -208,11 +208,11 @@ pub(super) fn heading(
     }
     let mut rows: Vec<_> = wrapped(&first, width, look)
         .iter()
-        .map(|row| Row::painted(row, Paint::Bold, look))
+        .map(|row| Row::painted(row, Tone::Bold, look))
         .collect();
     for line in lines {
         rows.extend(
-            wrapped(line, width, look).iter().map(|row| Row::painted(row, Paint::Plain, look)),
+            wrapped(line, width, look).iter().map(|row| Row::painted(row, Tone::Plain, look)),
         );
     }
     rows
@@ -222,7 +222,7 @@ pub(super) fn heading(
 pub(super) fn footer(parts: &[String], width: usize, look: Look) -> Vec<Row> {
     let between = if look.unicode { " · " } else { " | " };
     let rows = gathered(parts, between, width, look);
-    rows.iter().map(|row| Row::painted(row, Paint::Dim, look)).collect()
+    rows.iter().map(|row| Row::painted(row, Tone::Dim, look)).collect()
 }
 
 /// Things that belong together, as many in a row as fit; none is broken that need not be.
@@ -258,11 +258,14 @@ pub(super) fn transcript(
     let name = summary.unwrap_or_else(|| heading.lines().next().unwrap_or_default());
     let name = name.trim_end().trim_end_matches(':');
     let colon = if name.ends_with('?') { "" } else { ":" };
-    let line = one_line(&format!("{name}{colon} {answer}"), look);
+    let (name, answer) = (one_line(&format!("{name}{colon}"), look), one_line(answer, look));
+    // The answer says more than the question: that is cut first, but not to nothing.
+    let room = width.saturating_sub(3 + measure_text_width(&answer)).max(width / 3);
+    let line = format!("{} {answer}", cut(&name, room, look));
     let mark = if look.unicode { "✓" } else { "*" };
-    Row::painted(mark, Paint::Good, look).and(" ", Paint::Plain, look).and(
+    Row::painted(mark, Tone::Good, look).and(" ", Tone::Plain, look).and(
         &cut(&line, width - 2, look),
-        Paint::Plain,
+        Tone::Plain,
         look,
     )
 }

@@ -23,4 +23,5 @@ mod stage;
 mod typing;
 
 pub use device::Terminal;
+pub use mode::Unechoed;
 pub use prompt::{Choice, Item, Left, Lettered, Line, Look, Pick, Reply};

@@ -63,7 +63,7 @@ impl Mode {
     /// Sets the terminal as it was.
     pub(super) fn leave(&self) {
         // From the background it would stop us.
-        if tcgetpgrp(io::stdin()) != Ok(rustix::process::getpgrp()) {
+        if !is_foreground() {
             return;
         }
         if self.hides_cursor {
@@ -85,6 +85,39 @@ pub(super) fn write(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();
+}
+
+/// Nothing that is typed is shown while this lives: it would tear apart what is drawn.
+#[derive(Debug)]
+pub struct Unechoed {
+    before: Termios,
+}
+
+impl Unechoed {
+    pub(super) fn begin() -> Option<Self> {
+        if !is_foreground() {
+            return None;
+        }
+        let before = tcgetattr(io::stdin()).ok()?;
+        let mut own = before.clone();
+        own.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(io::stdin(), OptionalActions::Now, &own).ok()?;
+        Some(Self { before })
+    }
+}
+
+impl Drop for Unechoed {
+    fn drop(&mut self) {
+        if is_foreground() {
+            // A terminal that is gone needs nothing.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+        }
+    }
+}
+
+/// Whether the terminal is ours to write on: others have it while we are in the background.
+pub(super) fn is_foreground() -> bool {
+    tcgetpgrp(io::stdin()) == Ok(rustix::process::getpgrp())
 }
 
 /// Throws away what was typed and not read.

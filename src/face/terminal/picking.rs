@@ -4,7 +4,7 @@ use super::{
     editor::Editor,
     found::{item_line, matching, names},
     key::Key,
-    layout::{Paint, Row, Size, cut, footer, heading, one_line, transcript},
+    layout::{Row, Size, Tone, cut, footer, heading, one_line, transcript},
     prompt::{Look, Pick},
     screen::Frame,
     stage::{Prompt, Step},
@@ -52,18 +52,14 @@ impl<'a> Picking<'a> {
     }
 
     fn search_row(&self, width: usize, look: Look) -> Row {
-        let row = Row::painted("Search: ", Paint::Accent, look);
+        let row = Row::painted("Search: ", Tone::Accent, look);
         if self.search.is_empty() {
-            return row.and("type to search", Paint::Dim, look);
+            return row.and("type to search", Tone::Dim, look);
         }
         let count = format!("  {} of {}", self.matches.len(), self.prompt.items.len());
         let room = width.saturating_sub("Search: _".len() + count.len());
         let (text, _) = self.search.view(room, look);
-        row.and(&text, Paint::Plain, look).and("_", Paint::Accent, look).and(
-            &count,
-            Paint::Dim,
-            look,
-        )
+        row.and(&text, Tone::Plain, look).and("_", Tone::Accent, look).and(&count, Tone::Dim, look)
     }
 
     fn item_row(&self, number: usize, width: usize, look: Look) -> Option<Row> {
@@ -76,10 +72,10 @@ impl<'a> Picking<'a> {
         };
         let is_chosen = self.chosen[index];
         let sign = format!("{sign} {} ", box_of(is_chosen, look));
-        let paint = if is_marked { Paint::Accent } else { Paint::Plain };
+        let paint = if is_marked { Tone::Accent } else { Tone::Plain };
         let room = width.saturating_sub(console::measure_text_width(&sign));
         let line = cut(&one_line(&item_line(item), look), room, look);
-        let row = Row::painted(&sign, if is_chosen { Paint::Good } else { paint }, look);
+        let row = Row::painted(&sign, if is_chosen { Tone::Good } else { paint }, look);
         Some(row.and(&line, paint, look))
     }
 
@@ -91,7 +87,7 @@ impl<'a> Picking<'a> {
                 format!("nothing matches \"{}\"", self.search.text())
             };
             let text = cut(&one_line(&text, look), width, look);
-            return vec![Row::painted(&text, Paint::Plain, look)];
+            return vec![Row::painted(&text, Tone::Plain, look)];
         }
         let first = self.marked.saturating_sub(room / 2);
         let first = first.min(self.matches.len().saturating_sub(room));
@@ -146,14 +142,23 @@ impl Prompt for Picking<'_> {
             count => format!("{count} chosen: {}", names(&self.prompt.items, &chosen)),
         };
         let text = cut(&one_line(&text, look), width, look);
-        rows.push(Row::painted(&text, Paint::Good, look));
+        rows.push(Row::painted(&text, Tone::Good, look));
         rows.extend(keys);
         Frame { fixed, rows, cursor: None }
     }
 
     fn press(&mut self, key: Key) -> Step<Vec<usize>> {
         match key {
-            Key::Enter => return Step::Done(self.answer()),
+            Key::Enter => {
+                // Whoever has found one and chosen none means that one.
+                if let Some(index) = self.matches.get(self.marked)
+                    && !self.search.is_empty()
+                    && self.answer().is_empty()
+                {
+                    self.chosen[*index] = true;
+                }
+                return Step::Done(self.answer());
+            }
             Key::Escape if !self.search.is_empty() => {
                 self.search = Editor::default();
                 self.searched();

@@ -38,6 +38,9 @@ impl Plain {
         prompt: &Choice,
         cancelled: &AtomicBool,
     ) -> io::Result<Reply<char>> {
+        if prompt.is_weighty {
+            mode::forget_typed();
+        }
         let width = mode::size().width();
         print(&heading(&prompt.heading, None, prompt.place, width, self.look));
         let (quiet, listed): (Vec<_>, Vec<_>) =
@@ -45,7 +48,8 @@ impl Plain {
         for option in listed.iter().chain(&quiet) {
             print(&option_rows(option, false, width, self.look));
         }
-        let default = prompt.default.and_then(|letter| lettered(&prompt.options, letter));
+        let default = prompt.default.filter(|_| !prompt.is_weighty);
+        let default = default.and_then(|letter| lettered(&prompt.options, letter));
         let mut question = String::from("Letter");
         if let Some(default) = default {
             question.push_str(&shown(&format!(" [{}]", default.letter), self.look));

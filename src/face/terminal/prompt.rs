@@ -27,6 +27,19 @@ pub enum Left {
     NotWanted,
 }
 
+impl Left {
+    /// What is recorded of somebody who left.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::Interrupted => "interrupted with Ctrl-C",
+            Self::Terminated => "the run was asked to terminate",
+            Self::HungUp => "the terminal was closed",
+            Self::EndOfInput => "left with Ctrl-D",
+            Self::NotWanted => "the run was asked to stop",
+        }
+    }
+}
+
 /// How a prompt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply<T> {
@@ -64,6 +77,29 @@ pub struct Lettered {
     pub hint: Option<String>,
     /// A key that is only offered beside the others, and whose answer leaves no line.
     pub is_quiet: bool,
+}
+
+impl Choice {
+    pub fn new(heading: impl Into<String>, options: Vec<Lettered>) -> Self {
+        Self { heading: heading.into(), options, ..Self::default() }
+    }
+}
+
+impl Lettered {
+    pub fn new(letter: char, text: impl Into<String>) -> Self {
+        Self { letter, text: text.into(), hint: None, is_quiet: false }
+    }
+
+    /// With what it means.
+    #[must_use]
+    pub fn meaning(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// A key that is only offered beside the others.
+    pub fn quiet(letter: char, text: impl Into<String>) -> Self {
+        Self { is_quiet: true, ..Self::new(letter, text) }
+    }
 }
 
 /// Something typed.

@@ -30,8 +30,9 @@ pub(super) trait Prompt {
 
     fn shows_cursor(&self) -> bool;
 
-    /// Whether what is typed must be seen by nobody, and so must be meant for this prompt.
-    fn is_hidden(&self) -> bool {
+    /// Whether only what is typed from now on counts: something that must be seen by nobody, or that
+    /// sets something in motion, must be meant for this very prompt.
+    fn wants_fresh_keys(&self) -> bool {
         false
     }
 
@@ -54,7 +55,7 @@ pub(super) fn run<P: Prompt>(
     // Listening comes first: no signal may find the terminal ours and nobody there to give it back.
     let signals = Signals::listen()?;
     let wish = Wish::Keys { shows_cursor: prompt.shows_cursor() };
-    let mode = Mode::enter(wish, prompt.is_hidden())?;
+    let mode = Mode::enter(wish, prompt.wants_fresh_keys())?;
     let mut stage = Stage { look, signals, mode, screen: Screen::default(), crowded: false };
     let reply = stage.play(&mut prompt, cancelled);
     let mut last = stage.screen.erase(mode::size().columns);

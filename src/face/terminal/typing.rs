@@ -3,7 +3,7 @@
 use super::{
     editor::Editor,
     key::Key,
-    layout::{Paint, Row, Size, cut, footer, heading, one_line, transcript, wrapped},
+    layout::{Row, Size, Tone, cut, footer, heading, one_line, transcript, wrapped},
     prompt::{Line, Look},
     screen::Frame,
     stage::{Prompt, Step},
@@ -76,7 +76,7 @@ impl Prompt for Typing<'_> {
         true
     }
 
-    fn is_hidden(&self) -> bool {
+    fn wants_fresh_keys(&self) -> bool {
         self.prompt.hidden
     }
 
@@ -92,14 +92,14 @@ impl Prompt for Typing<'_> {
         let (text, column) =
             if self.prompt.hidden { (String::new(), 0) } else { self.editor.view(width - 2, look) };
         frame.cursor = Some((rows.len(), 2 + column));
-        rows.push(Row::painted(sign, Paint::Accent, look).and(&text, Paint::Plain, look));
+        rows.push(Row::painted(sign, Tone::Accent, look).and(&text, Tone::Plain, look));
         if let Some(mistake) = &self.mistake {
             let words = if crowded {
                 vec![cut(&one_line(mistake, look), width, look)]
             } else {
                 wrapped(mistake, width, look)
             };
-            rows.extend(words.iter().map(|row| Row::painted(row, Paint::Bad, look)));
+            rows.extend(words.iter().map(|row| Row::painted(row, Tone::Bad, look)));
         }
         let keys = footer(&self.keys(), width, look);
         rows.extend(keys.into_iter().take(if crowded { 1 } else { usize::MAX }));

@@ -11,9 +11,8 @@ use crate::{
     model::{Plan, TaskId},
 };
 
-fn option(letter: char, text: &str, hint: &str) -> Lettered {
-    Lettered { letter, text: text.to_owned(), hint: Some(hint.to_owned()), is_quiet: false }
-}
+/// What stands for a secret.
+const NOT_SHOWN: &str = "given (not shown)";
 
 impl Walker<'_> {
     /// Asks what is to be changed. Says whether anything was.
@@ -24,14 +23,12 @@ impl Walker<'_> {
     ) -> Given<bool> {
         let choice = Choice {
             heading: "What should be changed?".into(),
-            place: None,
             options: vec![
-                option('A', "Add tools", "single ones, beside the stack"),
-                option('B', "Remove tools", "leave some of the plan out"),
-                option('C', "Answer again", "change one of your answers"),
-                option('D', "Nothing", "back to the plan"),
+                Lettered::new('A', "Add tools").meaning("single ones, beside the stack"),
+                Lettered::new('B', "Remove tools").meaning("leave some of the plan out"),
+                Lettered::new('C', "Answer again").meaning("change one of your answers"),
+                Lettered::new('D', "Nothing").meaning("back to the plan"),
             ],
-            default: None,
             can_go_back: true,
             summary: Some("Change".into()),
             ..Choice::default()
@@ -50,6 +47,7 @@ impl Walker<'_> {
         let Some(add) = self.pick_tools("Which tools should be added?", &before)? else {
             return Ok(false);
         };
+        self.tools_before = Some((before, without.clone()));
         let without = without.into_iter().filter(|task| !add.contains(task)).collect();
         take_tools(conversation, add, without)
     }
@@ -74,6 +72,7 @@ impl Walker<'_> {
         let without: Vec<TaskId> =
             chosen.into_iter().filter_map(|at| Some(all.get(at)?.0.clone())).collect();
         let add = named(conversation, TOOLS_ADDED);
+        self.tools_before = Some((add.clone(), named(conversation, TOOLS_LEFT_OUT)));
         let add = add.into_iter().filter(|task| !without.contains(task)).collect();
         take_tools(conversation, add, without)
     }
@@ -89,6 +88,9 @@ impl Walker<'_> {
                     let choice = session.choices.get(&question.id)?;
                     Some((question.id.clone(), question.question.clone(), choice.value.clone()))
                 }
+                Ask::Value(wanted) if wanted.is_secret() => {
+                    Some((wanted.key.clone(), wanted.prompt.clone(), NOT_SHOWN.to_owned()))
+                }
                 Ask::Value(wanted) => {
                     let value = session.user_data.get(&wanted.key)?.as_str()?;
                     Some((wanted.key.clone(), wanted.prompt.clone(), value.to_owned()))
@@ -99,24 +101,22 @@ impl Walker<'_> {
             self.say("Nothing was asked so far.\n");
             return Ok(false);
         }
-        let options = ('A'..='Z').zip(&answered).map(|(letter, (_, question, answer))| Lettered {
-            letter,
-            text: question.clone(),
-            hint: Some(format!("now: {answer}")),
-            is_quiet: false,
+        let options = ('A'..='Z').zip(&answered).map(|(letter, (_, question, answer))| {
+            Lettered::new(letter, question.clone()).meaning(format!("now: {answer}"))
         });
         let choice = Choice {
             heading: "Which question?".into(),
-            place: None,
             options: options.collect(),
-            default: None,
             can_go_back: true,
-            summary: None,
             ..Choice::default()
         };
         let Some(letter) = self.choose(&choice)? else { return Ok(false) };
         let at = ('A'..='Z').position(|known| known == letter);
-        let Some((id, ..)) = at.and_then(|at| answered.get(at)) else { return Ok(false) };
+        let Some((id, _, before)) = at.and_then(|at| answered.get(at)) else { return Ok(false) };
+        if before != NOT_SHOWN {
+            self.remembered.insert(id.clone(), before.clone());
+            self.again = Some((id.clone(), before.clone()));
+        }
         Ok(conversation.tell(Input::Withdraw(id.clone()))? == Taken::Recorded)
     }
 
@@ -133,16 +133,13 @@ impl Walker<'_> {
         }
         let choice = Choice {
             heading: "What now?".into(),
-            place: None,
             options: vec![
-                option('A', "Answer again", "change one of your answers"),
-                option('B', "Other tools", "choose the single tools again"),
-                option('C', "Leave nothing out", "take back what was left out"),
-                option('D', "Start over", "back to the choice of a stack"),
+                Lettered::new('A', "Answer again").meaning("change one of your answers"),
+                Lettered::new('B', "Other tools").meaning("choose the single tools again"),
+                Lettered::new('C', "Leave nothing out").meaning("take back what was left out"),
+                Lettered::new('D', "Start over").meaning("back to the choice of a stack"),
             ],
-            default: None,
             can_go_back: true,
-            summary: None,
             ..Choice::default()
         };
         match self.choose(&choice)? {
@@ -154,11 +151,19 @@ impl Walker<'_> {
             }
             Some('D') => {
                 conversation.tell(Input::StartOver)?;
-                self.asked.clear();
+                self.request = None;
                 Ok(())
             }
             _ => {
-                conversation.tell(Input::Back)?;
+                // Whoever goes back wants what was there before the change that cannot be.
+                match self.tools_before.take() {
+                    Some((add, without)) => {
+                        take_tools(conversation, add, without)?;
+                    }
+                    None => {
+                        conversation.tell(Input::Back)?;
+                    }
+                }
                 Ok(())
             }
         }

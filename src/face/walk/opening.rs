@@ -21,10 +21,6 @@ enum Wish {
     Exit,
 }
 
-fn option(letter: char, text: &str, hint: String) -> Lettered {
-    Lettered { letter, text: text.to_owned(), hint: Some(hint), is_quiet: false }
-}
-
 impl Walker<'_> {
     /// Looks at what is there from before, and does what the person wants with it.
     pub(super) fn open(&mut self) -> Given<WalkEnd> {
@@ -39,7 +35,7 @@ impl Walker<'_> {
             let id = found.session.meta.id.clone();
             match self.wish(&found)? {
                 Wish::Resume(failed) => {
-                    if engine::is_conversation(&found.session) {
+                    if engine::waits_for_answers(self.around, &id)? {
                         return self.go_on_talking(&id);
                     }
                     return Ok(WalkEnd::Ended(self.resume(&id, failed)?));
@@ -60,10 +56,7 @@ impl Walker<'_> {
         let (heading, offers) = offers(found, &self.around.clock.now().wall);
         let choice = Choice {
             heading,
-            place: None,
             options: offers.iter().map(|(option, _)| option.clone()).collect(),
-            default: None,
-            can_go_back: false,
             summary: Some("Earlier session".into()),
             passing: offers
                 .iter()
@@ -155,9 +148,12 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
     let profile = session.profile.selected.as_deref().unwrap_or("no stack chosen yet");
     let what = format!("{} ({id}, {})", visible(profile), ago(now, &session.meta.updated_at));
     let fresh = || {
-        (option('B', "Start fresh", "a new session; this one stays as it is".into()), Wish::Fresh)
+        (
+            Lettered::new('B', "Start fresh").meaning("a new session; this one stays as it is"),
+            Wish::Fresh,
+        )
     };
-    let exit = |letter| (option(letter, "Exit", "nothing is changed".into()), Wish::Exit);
+    let exit = |letter| (Lettered::new(letter, "Exit").meaning("nothing is changed"), Wish::Exit);
     let others = match found.others {
         0 => String::new(),
         some => {
@@ -181,15 +177,16 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
             if found.is_running {
                 let heading =
                     format!("Another process is working on a session: {what}.\n{progress}");
-                let show = option('A', "Show it", "where it stands right now".into());
+                let show = Lettered::new('A', "Show it").meaning("where it stands right now");
                 return (heading, vec![(show, Wish::Show), fresh(), exit('C')]);
             }
             let heading = format!(
                 "There is a session you have not finished: {what}.\n{progress}{note}{others}"
             );
-            let resume = option('A', "Resume", format!("go on {place}; nothing is done twice"));
-            let show =
-                option('C', "Show it", "what was done, what is left, and why it stopped".into());
+            let resume = Lettered::new('A', "Resume")
+                .meaning(format!("go on {place}; nothing is done twice"));
+            let show = Lettered::new('C', "Show it")
+                .meaning("what was done, what is left, and why it stopped");
             (
                 heading,
                 vec![(resume, Wish::Resume(Failed::Retry)), fresh(), (show, Wish::Show), exit('D')],
@@ -208,11 +205,13 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
                 "Your last session failed: {what}.\n{done} of {} done; {names} failed.{others}",
                 plural(session.tasks.len(), "task")
             );
-            let retry = option('A', "Retry", format!("go on {place}"));
-            let skip =
-                option('B', "Skip", format!("pass by {names} and what needs it, do the rest"));
-            let fresh = option('C', "Start fresh", "a new session; this one stays as it is".into());
-            let show = option('D', "Show it", "what failed, and what is known of why".into());
+            let retry = Lettered::new('A', "Retry").meaning(format!("go on {place}"));
+            let skip = Lettered::new('B', "Skip")
+                .meaning(format!("pass by {names} and what needs it, do the rest"));
+            let fresh =
+                Lettered::new('C', "Start fresh").meaning("a new session; this one stays as it is");
+            let show =
+                Lettered::new('D', "Show it").meaning("what failed, and what is known of why");
             (
                 heading,
                 vec![
@@ -227,8 +226,9 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
         SessionStatus::Completed => {
             let heading =
                 format!("This machine was set up before: {what}, {}.", plural(done, "task"));
-            let add = option('A', "Add tools", "find more, and add them to what is there".into());
-            let show = option('C', "Show what is installed", "with versions".into());
+            let add =
+                Lettered::new('A', "Add tools").meaning("find more, and add them to what is there");
+            let show = Lettered::new('C', "Show what is installed").meaning("with versions");
             (heading, vec![(add, Wish::Add), fresh(), (show, Wish::Show), exit('D')])
         }
     }

@@ -6,9 +6,9 @@ use super::Screen;
 use crate::{
     engine::{Decision, FailedTask, Matter, NextStep, Person},
     face::{
-        log_text,
         paint::Paint,
         plan_text, plural,
+        progress::shown,
         terminal::{Choice, Lettered, Line, Reply, Terminal},
         visible,
     },
@@ -16,6 +16,8 @@ use crate::{
 
 /// How many tasks are named where many depend on one.
 const NAMED: usize = 5;
+/// How many lines of output are shown at once.
+const MOST_LINES: usize = 200;
 
 #[derive(Clone, Debug)]
 pub struct AtTerminal {
@@ -46,7 +48,7 @@ impl Person for AtTerminal {
         })
     }
 
-    fn decide(&self, matter: &Matter, cancelled: &AtomicBool) -> io::Result<Option<Decision>> {
+    fn decide(&self, matter: &Matter, cancelled: &AtomicBool) -> io::Result<Decision> {
         let terminal = self.screen.terminal();
         // What was typed while a command ran was not meant for this.
         terminal.forget_typed();
@@ -59,11 +61,11 @@ impl Person for AtTerminal {
                      it twice.\n{what}"
                 );
                 let options = vec![
-                    option('A', "Run it again", "look first at what it has done"),
-                    option('C', "Skip this task", "and all that needs it"),
-                    option('D', "Pause", "decide later; nothing is lost"),
+                    Lettered::new('A', "Run it again").meaning("look first at what it has done"),
+                    Lettered::new('C', "Skip this task").meaning("and all that needs it"),
+                    Lettered::new('D', "Pause").meaning("decide later; nothing is lost"),
                 ];
-                let choice = Choice { default: Some('D'), ..choice(heading, options) };
+                let choice = Choice { default: Some('D'), ..Choice::new(heading, options) };
                 ask(terminal, &choice, cancelled)
             }
             Matter::ByHand { name, steps, .. } => {
@@ -71,60 +73,44 @@ impl Person for AtTerminal {
                 let heading =
                     format!("{name} needs something that only you can do:\n{}", steps.join("\n"));
                 let options = vec![
-                    option('A', "Done", "it is checked, where that can be done"),
-                    option('C', "Skip this task", "and all that needs it"),
-                    option('D', "Pause", "do it later, then come back"),
+                    Lettered::new('A', "Done").meaning("it is checked, where that can be done"),
+                    Lettered::new('C', "Skip this task").meaning("and all that needs it"),
+                    Lettered::new('D', "Pause").meaning("do it later, then come back"),
                 ];
-                ask(terminal, &choice(heading, options), cancelled)
+                ask(terminal, &Choice::new(heading, options), cancelled)
             }
             Matter::Alternative { title, plan } => {
                 terminal.say(&plan_text(plan, true));
                 let options = vec![
-                    option('A', "Run it", "exactly what is shown above"),
-                    option('D', "Not now", "nothing of it runs"),
+                    Lettered::new('A', "Run it").meaning("exactly what is shown above"),
+                    Lettered::new('D', "Not now").meaning("nothing of it runs"),
                 ];
-                let choice = Choice { is_weighty: true, ..choice(first_up(title), options) };
+                let choice = Choice { is_weighty: true, ..Choice::new(first_up(title), options) };
                 ask(terminal, &choice, cancelled)
             }
         }
     }
 }
 
-fn option(letter: char, text: &str, hint: &str) -> Lettered {
-    Lettered { letter, text: text.to_owned(), hint: Some(hint.to_owned()), is_quiet: false }
-}
-
-fn choice(heading: String, options: Vec<Lettered>) -> Choice {
-    Choice { heading, options, ..Choice::default() }
-}
-
 /// What a letter means in all of these.
-fn meaning(letter: char) -> Option<Decision> {
+fn meaning(letter: char) -> Decision {
     match letter {
-        'A' => Some(Decision::Go),
-        'B' => Some(Decision::GoOnAlone),
-        'C' => Some(Decision::PassBy),
-        'D' => Some(Decision::Pause),
-        _ => None,
+        'A' => Decision::Go,
+        'B' => Decision::GoOnAlone,
+        'C' => Decision::PassBy,
+        _ => Decision::Pause,
     }
 }
 
-fn ask(
-    terminal: Terminal,
-    choice: &Choice,
-    cancelled: &AtomicBool,
-) -> io::Result<Option<Decision>> {
+fn ask(terminal: Terminal, choice: &Choice, cancelled: &AtomicBool) -> io::Result<Decision> {
     Ok(match terminal.choose(choice, cancelled)? {
         Reply::Answer(letter) => meaning(letter),
-        Reply::Back | Reply::Left(_) => None,
+        Reply::Back => Decision::Pause,
+        Reply::Left(left) => Decision::Left(left.why()),
     })
 }
 
-fn review(
-    terminal: Terminal,
-    step: &NextStep,
-    cancelled: &AtomicBool,
-) -> io::Result<Option<Decision>> {
+fn review(terminal: Terminal, step: &NextStep, cancelled: &AtomicBool) -> io::Result<Decision> {
     let paint = Paint(terminal.look());
     let NextStep { name, number, of, command, description, as_root, .. } = step;
     let place = if *of > 1 { format!(", command {number} of {of}") } else { String::new() };
@@ -139,12 +125,13 @@ fn review(
         terminal.say(&format!("  {mark} {}\n", visible(line)));
     }
     let options = vec![
-        option('A', "Run it", "then ask before the next"),
-        option('B', "Run the rest", "without asking again"),
-        option('C', "Skip this task", "and all that needs it"),
-        option('D', "Pause", "nothing is lost; come back any time"),
+        Lettered::new('A', "Run it").meaning("then ask before the next"),
+        Lettered::new('B', "Run the rest").meaning("without asking again"),
+        Lettered::new('C', "Skip this task").meaning("and all that needs it"),
+        Lettered::new('D', "Pause").meaning("nothing is lost; come back any time"),
     ];
-    let choice = Choice { is_weighty: true, ..choice(format!("Run this for {name}?"), options) };
+    let choice =
+        Choice { is_weighty: true, ..Choice::new(format!("Run this for {name}?"), options) };
     ask(terminal, &choice, cancelled)
 }
 
@@ -152,7 +139,7 @@ fn failure(
     terminal: Terminal,
     failed: &FailedTask,
     cancelled: &AtomicBool,
-) -> io::Result<Option<Decision>> {
+) -> io::Result<Decision> {
     let FailedTask { name, alternatives, dependants, .. } = failed;
     let ways = match alternatives.as_slice() {
         [] => None,
@@ -168,26 +155,33 @@ fn failure(
             format!("and what needs it: {}{more}", names.join(", "))
         }
     };
-    let mut options = vec![option('A', "Retry", "run the same command again")];
-    options.extend(ways.map(|ways| option('B', "Alternative", &ways)));
-    options.push(option('C', "Skip", &needs_it));
-    options.push(option('D', "Pause", "mend it in peace, then resume at this very command"));
-    let output =
-        Lettered { letter: 'o', text: "show the output".into(), hint: None, is_quiet: true };
+    let again = match (failed.class.as_str(), &failed.command) {
+        (_, None) => "see whether it is there now",
+        ("verification_failed", _) => "check once more",
+        _ => "run the same command again",
+    };
+    let mut options = vec![Lettered::new('A', "Retry").meaning(again)];
+    options.extend(ways.map(|ways| Lettered::new('B', "Alternative").meaning(&ways)));
+    options.push(Lettered::new('C', "Skip").meaning(&needs_it));
+    options.push(
+        Lettered::new('D', "Pause").meaning("mend it in peace, then resume at this very command"),
+    );
+    let output = Lettered::quiet('o', "show the output");
     options.push(output);
     let heading = format!("{name} failed. What now?");
-    let choice = Choice { passing: vec!['B'], ..choice(heading, options) };
+    let choice = Choice { passing: vec!['B'], ..Choice::new(heading, options) };
     loop {
         match terminal.choose(&choice, cancelled)? {
-            Reply::Answer('A') => return Ok(Some(Decision::Again)),
+            Reply::Answer('A') => return Ok(Decision::Again),
             Reply::Answer('B') => match another_way(terminal, alternatives, cancelled)? {
-                Reply::Answer(number) => return Ok(Some(Decision::Instead(number))),
+                Reply::Answer(number) => return Ok(Decision::Instead(number)),
                 Reply::Back => {}
-                Reply::Left(_) => return Ok(None),
+                Reply::Left(left) => return Ok(Decision::Left(left.why())),
             },
             Reply::Answer(letter @ ('C' | 'D')) => return Ok(meaning(letter)),
             Reply::Answer(_) => show_output(terminal, failed),
-            Reply::Back | Reply::Left(_) => return Ok(None),
+            Reply::Back => {}
+            Reply::Left(left) => return Ok(Decision::Left(left.why())),
         }
     }
 }
@@ -201,14 +195,9 @@ fn another_way(
         return Ok(Reply::Answer(0));
     }
     let letters = 'A'..='Z';
-    let options = letters.zip(alternatives).map(|(letter, title)| Lettered {
-        letter,
-        text: first_up(title),
-        hint: None,
-        is_quiet: false,
-    });
-    let choice =
-        Choice { can_go_back: true, ..choice("Which other way?".into(), options.collect()) };
+    let options =
+        letters.zip(alternatives).map(|(letter, title)| Lettered::new(letter, first_up(title)));
+    let choice = Choice { can_go_back: true, ..Choice::new("Which other way?", options.collect()) };
     Ok(match terminal.choose(&choice, cancelled)? {
         Reply::Answer(letter) => Reply::Answer(usize::from(letter as u8 - b'A')),
         Reply::Back => Reply::Back,
@@ -232,7 +221,17 @@ fn show_output(terminal: Terminal, failed: &FailedTask) {
             "({left_out} bytes before this are not shown: provision logs {session_id} {task_id})\n"
         ));
     }
-    terminal.say(&log_text(output, 0));
+    // As a terminal would have shown it in the end, and no more than can be read.
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<_> = text.lines().map(|line| shown(line.as_bytes())).collect();
+    let before = lines.len().saturating_sub(MOST_LINES);
+    if before > 0 {
+        let all = format!("provision logs {session_id} {task_id}");
+        terminal.say(&format!("({before} lines before this are not shown: {all})\n"));
+    }
+    for line in &lines[before..] {
+        terminal.say(&format!("{line}\n"));
+    }
 }
 
 /// With a capital letter at its beginning.

@@ -13,10 +13,6 @@ use crate::{
     model::{ExecutionMode, Plan},
 };
 
-fn option(letter: char, text: &str, hint: &str) -> Lettered {
-    Lettered { letter, text: text.to_owned(), hint: Some(hint.to_owned()), is_quiet: false }
-}
-
 impl Walker<'_> {
     /// Shows the plan and asks what to do with it. `None` if something is to be changed.
     pub(super) fn approve(
@@ -26,6 +22,7 @@ impl Walker<'_> {
         let Some(plan) = conversation.plan().cloned() else {
             return Err(RunError::NoPlan { id: conversation.id() }.into());
         };
+        (self.again, self.tools_before) = (None, None);
         let durations = engine::known_durations(&self.around.store)?;
         let terminal = self.terminal();
         terminal.say(&plan_screen(&plan, &durations, terminal));
@@ -33,20 +30,14 @@ impl Walker<'_> {
         let wanted = self.request.as_ref().map(|request| request.mode);
         let default = if wanted == Some(ExecutionMode::ReviewEachStep) { 'B' } else { 'A' };
         let mut options = vec![
-            option('A', "Run everything", "you are asked only if something fails"),
-            option('B', "Review each step", "every command is shown before it runs"),
-            option('C', "Change", "add or remove tools, answer again"),
-            option('D', "Start over", "back to the choice of a stack"),
+            Lettered::new('A', "Run everything").meaning("you are asked only if something fails"),
+            Lettered::new('B', "Review each step").meaning("every command is shown before it runs"),
+            Lettered::new('C', "Change").meaning("add or remove tools, answer again"),
+            Lettered::new('D', "Start over").meaning("back to the choice of a stack"),
         ];
-        options.push(Lettered {
-            letter: 's',
-            text: "show every command".into(),
-            hint: None,
-            is_quiet: true,
-        });
+        options.push(Lettered::quiet('s', "show every command"));
         let choice = Choice {
             heading: "Is this what you want?".into(),
-            place: None,
             options,
             default: Some(default),
             can_go_back: true,
@@ -66,7 +57,8 @@ impl Walker<'_> {
                 }
                 Some('D') => {
                     conversation.tell(Input::StartOver)?;
-                    self.asked.clear();
+                    // Whoever starts over wants to be asked.
+                    self.request = None;
                     return Ok(None);
                 }
                 Some(_) => {
@@ -91,14 +83,13 @@ impl Walker<'_> {
         self.say(&plan_text(plan, true));
         let choice = Choice {
             heading: "Should this run?".into(),
-            place: None,
             options: vec![
-                option('A', "Run everything", "you are asked only if something fails"),
-                option('B', "Review each step", "every command is shown before it runs"),
-                option('D', "Not now", "nothing is changed"),
+                Lettered::new('A', "Run everything")
+                    .meaning("you are asked only if something fails"),
+                Lettered::new('B', "Review each step")
+                    .meaning("every command is shown before it runs"),
+                Lettered::new('D', "Not now").meaning("nothing is changed"),
             ],
-            default: None,
-            can_go_back: false,
             summary: Some("Plan".into()),
             is_weighty: true,
             ..Choice::default()

@@ -13,13 +13,29 @@ enum Next {
     Value(Wanted),
 }
 
+impl Next {
+    fn id(&self) -> &str {
+        match self {
+            Self::Choice(question) => &question.id,
+            Self::Value(wanted) => &wanted.key,
+        }
+    }
+
+    fn is_secret(&self) -> bool {
+        matches!(self, Self::Value(wanted) if wanted.is_secret())
+    }
+}
+
 impl Walker<'_> {
     /// Asks what the walk waits for, or takes what was given for it beforehand.
     pub(super) fn ask_next(&mut self, conversation: &mut Conversation<'_>) -> Given<()> {
         let Waiting::Answer { asked, number, total } = conversation.waiting() else {
             return Ok(());
         };
-        let before = self.request.as_ref().and_then(|request| conversation.given(request, &asked));
+        let before = match &self.request {
+            Some(request) => conversation.given(request, &asked)?,
+            None => None,
+        };
         let id = asked.id().to_owned();
         let next = next(&asked);
         drop(asked);
@@ -36,14 +52,23 @@ impl Walker<'_> {
             Next::Choice(question) => self.ask_choice(question, place)?,
             Next::Value(wanted) => self.ask_value(conversation, wanted, place)?,
         };
-        let Some(answer) = answer else {
-            conversation.tell(Input::Back)?;
-            return Ok(());
+        let id = next.id().to_owned();
+        let again = self.again.take_if(|(asked, _)| *asked == id);
+        let answer = match (answer, again) {
+            (Some(answer), _) => answer,
+            // Whoever was to answer it again, and would rather not, has answered it before.
+            (None, Some((_, before))) => before,
+            (None, None) => {
+                self.say(&self.paint().dim("back to the question before\n"));
+                conversation.tell(Input::Back)?;
+                return Ok(());
+            }
         };
-        match tell(conversation, &next, answer)? {
+        match tell(conversation, &next, answer.clone())? {
             Taken::Explained(text) => {
                 self.say(&format!("\n{}\n\n", self.terminal().wrapped(&text, 2)));
             }
+            Taken::Recorded if !next.is_secret() => drop(self.remembered.insert(id, answer)),
             taken => self.say_what_is_wrong(&taken),
         }
         Ok(())
@@ -63,9 +88,10 @@ impl Walker<'_> {
     ) -> Given<Option<String>> {
         let options = question.options.iter().filter_map(|option| {
             let letter = option.letter.chars().next()?.to_ascii_uppercase();
-            Some(Lettered { letter, text: option.text.clone(), hint: None, is_quiet: false })
+            Some(Lettered::new(letter, option.text.clone()))
         });
-        let default = question.default.as_deref().and_then(|default| question.option(default));
+        let before = self.remembered.get(&question.id).or(question.default.as_ref());
+        let default = before.and_then(|answer| question.option(answer));
         let explaining = question.options.iter().filter(|option| option.action.is_some());
         let passing = explaining.filter_map(|option| option.letter.chars().next());
         let passing = passing.map(|letter| letter.to_ascii_uppercase()).collect();
@@ -102,7 +128,9 @@ impl Walker<'_> {
         if (1..=LETTERS.len()).contains(&fixed.len()) {
             return self.ask_fixed(prompt, wanted, &fixed, place);
         }
-        let default = wanted.default.clone().or_else(|| conversation.suggestion(wanted));
+        let before = self.remembered.get(&wanted.key).cloned();
+        let default =
+            before.or_else(|| wanted.default.clone()).or_else(|| conversation.suggestion(wanted));
         let line = Line {
             heading: prompt,
             place,
@@ -122,15 +150,11 @@ impl Walker<'_> {
         values: &[String],
         place: Option<(usize, usize)>,
     ) -> Given<Option<String>> {
-        let lettered = |(letter, value): (char, &String)| Lettered {
-            letter,
-            text: value.clone(),
-            hint: None,
-            is_quiet: false,
-        };
+        let lettered = |(letter, value): (char, &String)| Lettered::new(letter, value.clone());
         let is_default = |value: &String| {
             let same = |given: &str| wanted.check(given).ok();
-            wanted.default.as_deref().is_some_and(|default| same(default) == same(value))
+            let before = self.remembered.get(&wanted.key).or(wanted.default.as_ref());
+            before.is_some_and(|default| same(default) == same(value))
         };
         let default = values.iter().position(is_default).and_then(|at| LETTERS.get(at));
         let choice = Choice {
@@ -139,7 +163,6 @@ impl Walker<'_> {
             options: LETTERS.into_iter().zip(values).map(lettered).collect(),
             default: default.copied(),
             can_go_back: true,
-            summary: None,
             ..Choice::default()
         };
         let letter = self.choose(&choice)?;

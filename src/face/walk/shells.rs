@@ -16,23 +16,15 @@ pub fn ask_about_shells(
     blocks: &[WantedBlock],
     cancelled: &AtomicBool,
 ) -> io::Result<Reply<bool>> {
-    let option = |letter, text: &str, hint: &str| Lettered {
-        letter,
-        text: text.into(),
-        hint: Some(hint.into()),
-        is_quiet: false,
-    };
-    let show = Lettered { letter: 's', text: "show the lines".into(), hint: None, is_quiet: true };
+    let show = Lettered::quiet('s', "show the lines");
     let choice = Choice {
         heading: "May these lines be added?".into(),
-        place: None,
         options: vec![
-            option('A', "Yes", "between markers; `provision shell remove` takes them out again"),
-            option('B', "No", "your files stay as they are"),
+            Lettered::new('A', "Yes")
+                .meaning("between markers; `provision shell remove` takes them out again"),
+            Lettered::new('B', "No").meaning("your files stay as they are"),
             show,
         ],
-        default: None,
-        can_go_back: false,
         summary: Some("Lines for your shells".into()),
         is_weighty: true,
         ..Choice::default()

@@ -35,27 +35,14 @@ impl Walker<'_> {
             let prompt = profile.selection_prompt.as_ref().map(|prompt| prompt.text.clone());
             prompt.filter(|text| !text.is_empty()).unwrap_or_else(|| profile.metadata.name.clone())
         };
-        let mut options: Vec<Lettered> = offered
-            .iter()
-            .map(|(letter, profile)| Lettered {
-                letter: *letter,
-                text: text(profile),
-                hint: None,
-                is_quiet: false,
-            })
-            .collect();
-        options.push(Lettered {
-            letter: MORE,
-            text: "More stacks or single tools".into(),
-            hint: Some("find them by typing".into()),
-            is_quiet: false,
-        });
+        let mut options: Vec<Lettered> =
+            offered.iter().map(|(letter, profile)| Lettered::new(*letter, text(profile))).collect();
+        options.push(
+            Lettered::new(MORE, "More stacks or single tools").meaning("find them by typing"),
+        );
         let choice = Choice {
             heading: "What should be set up?".into(),
-            place: None,
             options,
-            default: None,
-            can_go_back: false,
             summary: Some("Stack".into()),
             ..Choice::default()
         };
@@ -78,7 +65,7 @@ impl Walker<'_> {
             manifest_path: listed.map(|listed| listed.source.name.clone()),
             catalogs: self.around.layers.recorded(),
             add,
-            without: Vec::new(),
+            without: self.request.as_ref().map(|given| given.without.clone()).unwrap_or_default(),
         }
     }
 

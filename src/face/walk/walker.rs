@@ -1,12 +1,14 @@
 //! From phase to phase: who leads the walk, and how it ends when somebody would rather leave.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
+    time::Duration,
 };
 
 use signal_hook::{
@@ -25,8 +27,11 @@ use crate::{
         paint::Paint,
         terminal::{Choice, Left, Line, Pick, Reply, Terminal},
     },
-    model::{ApprovedBy, Digest, ExecutionMode, Plan, SessionId, SessionStatus},
+    model::{ApprovedBy, Digest, ExecutionMode, Plan, SessionId, TaskId},
 };
+
+/// How often the letters of other processes are looked for.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// How a walk ended.
 #[derive(Debug)]
@@ -71,6 +76,12 @@ pub struct Walker<'w> {
     pub(super) wishes: Wishes,
     /// What a person was asked, or what was taken from what was given beforehand.
     pub(super) asked: HashSet<String>,
+    /// What was answered last, by question: whoever comes back to one finds it marked.
+    pub(super) remembered: HashMap<String, String>,
+    /// The question that is being answered again, and what it was answered before.
+    pub(super) again: Option<(String, String)>,
+    /// The single tools before the last change of them, and those that were left out.
+    pub(super) tools_before: Option<(Vec<TaskId>, Vec<TaskId>)>,
     /// Set when a signal says that nobody waits for an answer any more, between questions too.
     pub(super) cancelled: Arc<AtomicBool>,
     listening: Vec<SigId>,
@@ -96,8 +107,19 @@ impl<'w> Walker<'w> {
         let signals = [SIGINT, SIGTERM, SIGHUP];
         let listening = signals.map(|signal| flag::register(signal, Arc::clone(&cancelled)));
         let listening = listening.into_iter().flatten().collect();
-        let asked = HashSet::new();
-        Self { around, catalog, screen, request, wishes, asked, cancelled, listening }
+        Self {
+            around,
+            catalog,
+            screen,
+            request,
+            wishes,
+            asked: HashSet::new(),
+            remembered: HashMap::new(),
+            again: None,
+            tools_before: None,
+            cancelled,
+            listening,
+        }
     }
 
     pub(super) fn terminal(&self) -> Terminal {
@@ -163,10 +185,7 @@ impl<'w> Walker<'w> {
 
     /// A session that somebody comes back to, wherever it stands.
     pub fn resume_session(mut self, id: &SessionId, failed: Failed) -> Result<WalkEnd, RunError> {
-        let loaded = self.around.store.load(id)?;
-        let waits = loaded.session.meta.status != SessionStatus::Completed
-            && engine::is_conversation(&loaded.session);
-        if waits {
+        if engine::waits_for_answers(self.around, id)? {
             return self.take_up(id);
         }
         walk_end(self.resume(id, failed).map(WalkEnd::Ended))
@@ -184,11 +203,15 @@ impl<'w> Walker<'w> {
         &mut self,
         mut conversation: Conversation<'w>,
     ) -> Result<Ended, RunError> {
+        let _watching = Letters::watch(&conversation, &self.cancelled);
         match self.lead(&mut conversation) {
             Ok(mode) => self.execute(conversation, mode),
-            Err(Stopped::Left(left)) => conversation.pause(why(left)),
+            Err(Stopped::Left(left)) => match conversation.asked_to_pause()? {
+                Some(reason) => conversation.pause(&reason),
+                None => conversation.pause(left.why()),
+            },
             Err(Stopped::Error(RunError::Interrupted)) => {
-                conversation.pause(why(Left::Interrupted))
+                conversation.pause(Left::Interrupted.why())
             }
             Err(Stopped::Error(error)) => {
                 // What could not be planned today can be planned another day.
@@ -288,6 +311,35 @@ impl<'w> Walker<'w> {
     }
 }
 
+/// Looks whether another process has asked the session to pause, for as long as it lives.
+struct Letters {
+    is_over: Arc<AtomicBool>,
+}
+
+impl Letters {
+    fn watch(conversation: &Conversation<'_>, cancelled: &Arc<AtomicBool>) -> Self {
+        let (mailbox, cancelled) = (conversation.mailbox(), Arc::clone(cancelled));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                if mailbox.has_mail() {
+                    cancelled.store(true, Ordering::Relaxed);
+                    return;
+                }
+                thread::sleep(LOOK);
+            }
+        });
+        Self { is_over }
+    }
+}
+
+impl Drop for Letters {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 fn walk_end(end: Given<WalkEnd>) -> Result<WalkEnd, RunError> {
     match end {
         Ok(end) => Ok(end),
@@ -301,16 +353,5 @@ pub(super) fn given<T>(reply: Reply<T>) -> Given<Option<T>> {
         Reply::Answer(given) => Ok(Some(given)),
         Reply::Back => Ok(None),
         Reply::Left(left) => Err(Stopped::Left(left)),
-    }
-}
-
-/// What is recorded of somebody who left.
-fn why(left: Left) -> &'static str {
-    match left {
-        Left::Interrupted => "interrupted with Ctrl-C",
-        Left::Terminated => "the run was asked to terminate",
-        Left::HungUp => "the terminal was closed",
-        Left::EndOfInput => "left with Ctrl-D",
-        Left::NotWanted => "the run was asked to stop",
     }
 }

@@ -327,7 +327,7 @@ pub(super) struct DataArgs {
     pub data_file: Option<PathBuf>,
 }
 
-/// What to set up, for a walk that nobody attends.
+/// What to set up. On a terminal the rest is asked for.
 #[derive(Debug, clap::Args)]
 pub(super) struct WalkArgs {
     /// The profile to set up; `provision catalog list` names them

@@ -16,7 +16,7 @@ use super::{
     repair::mend_and_go_on,
     request::GivenAt,
     run::{Options, Run},
-    sessions::{check_machine, check_resumable, check_rights, drive, unfinished, within_runtime},
+    sessions::{check_resumable, check_rights, drive, look_before, unfinished, within_runtime},
     shelf,
     signals::Signals,
     start::beginning,
@@ -63,6 +63,8 @@ pub struct Conversation<'c> {
     looked_for: HashSet<TaskId>,
     secrets: Secrets,
     plan: Option<(Plan, Digest)>,
+    /// What is to be known of the session that was taken up.
+    notes: Vec<String>,
 }
 
 /// Where other processes leave what they want of a session.
@@ -172,6 +174,7 @@ impl<'c> Conversation<'c> {
             looked_for: HashSet::new(),
             secrets: Secrets::default(),
             plan: None,
+            notes: Vec::new(),
         };
         conversation.record(rehearsal.into_events())?;
         Ok(conversation)
@@ -184,10 +187,10 @@ impl<'c> Conversation<'c> {
         catalog: &'c Catalog,
         id: &SessionId,
     ) -> Result<Self, RunError> {
+        let notes = look_before(around, id)?;
         let _only = around.store.lock_runner(&around.pen)?;
         let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
         check_resumable(recorder.session())?;
-        check_machine(recorder.session())?;
         let expiry = expiry_under_lock(&around.store, recorder.session(), &around.clock)?;
         let mut events = expired(expiry).unwrap_or_default();
         if events.is_empty() && recorder.session().meta.status == SessionStatus::InProgress {
@@ -210,6 +213,7 @@ impl<'c> Conversation<'c> {
             looked_for: HashSet::new(),
             secrets: Secrets::default(),
             plan: None,
+            notes,
         };
         if conversation.session().phase.current == Phase::SessionCheck {
             let unfinished = unfinished(&around.store, Some(id))?;
@@ -224,6 +228,11 @@ impl<'c> Conversation<'c> {
 
     pub fn session(&self) -> &Session {
         self.recorder.session()
+    }
+
+    /// What is to be known of the session that was taken up.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     pub fn id(&self) -> SessionId {

@@ -186,7 +186,7 @@ pub(super) fn resume_once(
 }
 
 /// Looks at a session before anything of it is touched; says what should be known of it.
-fn look_before(around: &Surroundings, id: &SessionId) -> Result<Vec<String>, RunError> {
+pub(super) fn look_before(around: &Surroundings, id: &SessionId) -> Result<Vec<String>, RunError> {
     let loaded = around.store.load(id)?;
     check_machine(&loaded.session)?;
     if !loaded.has_journal() {

@@ -14,7 +14,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::{SigId, consts::SIGCONT, flag, low_level};
 
 use super::{
-    Look, goodbye, note_text,
+    Look, goodbye,
     paint::Paint,
     progress,
     terminal::{Terminal, Unechoed},
@@ -143,8 +143,9 @@ impl Live {
                 self.print(&goodbye(ended));
             }
             Told::Note(note) => {
-                let text = self.terminal.wrapped(note, 2);
-                self.print(&note_text(text.trim_start()));
+                const MARK: &str = "note: ";
+                let text = self.terminal.wrapped(note, MARK.len());
+                self.print(&format!("{MARK}{}", text.trim_start()));
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::{
         terminal::{Choice, Lettered},
         visible,
     },
-    model::{ExpandedFrom, Phase, SessionId, SessionStatus, TaskId, TaskStatus, Timestamp},
+    model::{ExpandedFrom, Phase, Session, SessionId, SessionStatus, TaskStatus, Timestamp},
 };
 
 /// What a person chose to do with what is there.
@@ -173,6 +173,11 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
                 _ if phase <= Phase::PresentPlan => format!("It stands in {phase}."),
                 total => format!("{done} of {} done; it stands {place}.", plural(total, "task")),
             };
+            let failed = names_of_failed(session);
+            let progress = match failed.as_str() {
+                "" => progress,
+                names => format!("{progress} {names} failed."),
+            };
             let note = found.expiry.note().map_or_else(String::new, |note| format!("\n{note}"));
             if found.is_running {
                 let heading =
@@ -193,14 +198,7 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
             )
         }
         SessionStatus::Failed => {
-            let failed: Vec<&TaskId> = session
-                .tasks
-                .values()
-                .filter(|task| task.status == TaskStatus::Failed)
-                .map(|task| &task.task_id)
-                .collect();
-            let names: Vec<_> = failed.iter().map(|id| id.as_str()).collect();
-            let names = names.join(", ");
+            let names = names_of_failed(session);
             let heading = format!(
                 "Your last session failed: {what}.\n{done} of {} done; {names} failed.{others}",
                 plural(session.tasks.len(), "task")
@@ -232,6 +230,11 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
             (heading, vec![(add, Wish::Add), fresh(), (show, Wish::Show), exit('D')])
         }
     }
+}
+
+fn names_of_failed(session: &Session) -> String {
+    let failed = session.tasks.values().filter(|task| task.status == TaskStatus::Failed);
+    failed.map(|task| task.task_id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn ago(now: &Timestamp, then: &Timestamp) -> String {

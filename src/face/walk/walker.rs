@@ -203,6 +203,9 @@ impl<'w> Walker<'w> {
         &mut self,
         mut conversation: Conversation<'w>,
     ) -> Result<Ended, RunError> {
+        for note in conversation.notes() {
+            self.say(&crate::face::note_text(note));
+        }
         let _watching = Letters::watch(&conversation, &self.cancelled);
         match self.lead(&mut conversation) {
             Ok(mode) => self.execute(conversation, mode),

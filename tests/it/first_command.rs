@@ -76,7 +76,7 @@ fn it_sets_up_the_essentials() {
     ] {
         screen.sees(question).types(ENTER);
     }
-    screen.sees("plan of essentials").sees("Is this what you want?").types("a");
+    screen.sees("plan of essentials").sees("Is this what you want?").ready().types("a");
     screen.waits("the end, or a question about shells", |text| {
         text.contains("Done: essentials") || text.contains("May these lines be added?")
     });

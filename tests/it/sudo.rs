@@ -293,7 +293,11 @@ fn on_a_screen_the_password_is_asked_for_above_the_bars_and_can_be_declined() {
         Screen::of(command, USUAL, line)
     };
     let mut screen = start("provision apply plan.json");
-    screen.sees("Should this run?").types("a").sees("root's rights are needed for step, pipe");
+    screen
+        .sees("Should this run?")
+        .ready()
+        .types("a")
+        .sees("root's rights are needed for step, pipe");
     screen.sees("not shown while you type").types(CTRL_C);
     screen.ends(4);
     assert_eq!(machine.document()["meta"]["status"], "paused");

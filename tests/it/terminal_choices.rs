@@ -82,7 +82,7 @@ fn another_way_is_shown_approved_by_itself_and_taken() {
     screen.sees("D Not now").sees("Teapot failed. What now?");
     assert!(!table.has("teapot"));
     screen.types("b").waits("the plan again", |text| text.matches("$ touch ~/teapot").count() == 2);
-    screen.types("a").sees("Done: tea, 2 set up");
+    screen.ready().types("a").sees("Done: tea, 2 set up");
     screen.ends(0);
     assert!(table.has("teapot"));
     let document = table.document();
@@ -101,7 +101,7 @@ fn skip_passes_by_the_task_and_what_needs_it() {
     let table = Table::new();
     let mut screen = table.sit_down("start tea --answer pot=B --answer guests=B");
     // What was given is not asked.
-    screen.sees("Is this what you want?").types("a");
+    screen.sees("Is this what you want?").ready().types("a");
     screen.sees("and what needs it: cups").types("c").sees("Done: tea, 1 set up");
     let text = screen.ends(0);
     assert!(text.contains("2 tasks skipped"), "{text}");
@@ -127,7 +127,7 @@ fn each_step_is_reviewed_and_may_be_skipped() {
         text.rsplit("$ touch ~/kettle").next().is_some_and(|rest| rest.contains("press a letter"))
     });
     screen.types("a");
-    screen.sees("Run this for Teapot?").types("c").sees("Done: tea, 1 set up");
+    screen.sees("Run this for Teapot?").ready().types("c").sees("Done: tea, 1 set up");
     screen.ends(0);
     let document = table.document();
     assert_eq!(document["plan"]["execution_mode"], "review_each_step");
@@ -145,7 +145,7 @@ fn each_step_is_reviewed_and_may_be_skipped() {
 fn whoever_has_seen_enough_runs_the_rest() {
     let table = Table::new().with("mended", "");
     let mut screen = table.up_to_the_plan();
-    screen.types("b").sees("Run this for Kettle?").types("b").sees("Done: tea, 2 set up");
+    screen.types("b").sees("Run this for Kettle?").ready().types("b").sees("Done: tea, 2 set up");
     screen.ends(0);
     assert!(table.has("teapot"));
 }
@@ -154,7 +154,7 @@ fn whoever_has_seen_enough_runs_the_rest() {
 fn a_review_that_was_paused_goes_on_as_one() {
     let table = Table::new().with("mended", "");
     let mut screen = table.up_to_the_plan();
-    screen.types("b").sees("Run this for Kettle?").types("a").sees("command 2 of 2");
+    screen.types("b").sees("Run this for Kettle?").ready().types("a").sees("command 2 of 2");
     screen.waits("the second question", |text| {
         text.rsplit("command 2 of 2").next().is_some_and(|rest| rest.contains("press a letter"))
     });
@@ -171,7 +171,13 @@ fn a_review_that_was_paused_goes_on_as_one() {
 fn what_only_a_person_can_do_is_asked_for_and_checked() {
     let table = Table::new();
     let mut screen = table.sit_down("start --add doily");
-    screen.sees("by hand   doily").types("a").sees("something that only you can do").types("a");
+    screen
+        .sees("by hand   doily")
+        .ready()
+        .types("a")
+        .sees("something that only you can do")
+        .ready()
+        .types("a");
     // It is not there: the check says so.
     screen.sees("Doily failed. What now?").sees("verification_failed");
     table.put("doily");
@@ -207,7 +213,7 @@ fn a_command_that_talks_with_a_person_has_the_terminal_and_gives_it_back() {
         {"id": "after", "commands": [{"command": "true"}]},
     ]));
     let mut screen = table.sit_down(&format!("apply {}", plan.display()));
-    screen.sees("Should this run?").types("a").sees("your name?").types("Ada\n");
+    screen.sees("Should this run?").ready().types("a").sees("your name?").types("Ada\n");
     screen.sees("Done: custom, 3 set up");
     // What is typed is seen again: this is looked at in the end, too.
     screen.ends(0);

@@ -133,7 +133,7 @@ fn ctrl_c_once_waits_for_the_command_and_pauses() {
     assert_eq!(first["status"], "success");
     assert_eq!(document["resume_point"]["command_index"], 1);
     let mut screen = table.sit_down("resume");
-    screen.sees("Teapot failed. What now?").types("d");
+    screen.sees("Teapot failed. What now?").ready().types("d");
     screen.ends(4);
     assert!(table.has("kettle"));
 }
@@ -155,7 +155,7 @@ fn ctrl_c_twice_asks_the_command_to_end_and_three_times_kills_it() {
         fs::write(catalog.join("stub.yaml"), task.to_string()).unwrap();
         let words = format!("--catalog {} start --add stub", catalog.display());
         let mut screen = table.sit_down(&words);
-        screen.sees("Is this what you want?").types("a").sees("begun");
+        screen.sees("Is this what you want?").ready().types("a").sees("begun");
         screen
             .types(CTRL_C)
             .sees("pausing as soon")

@@ -19,8 +19,8 @@ fn without_utf_8_everything_is_ascii() {
     let table = Table::new();
     let mut screen = table.on(Setting { lang: "C", ..USUAL }, "");
     screen.sees("What should be set up?").types("d").sees("Up/Down or a letter").types("a");
-    screen.sees("Are there guests?").types("b").sees("Is this what you want?").types("a");
-    screen.sees("Teapot failed. What now?").types("c").sees("Done: tea");
+    screen.sees("Are there guests?").types("b").sees("Is this what you want?").ready().types("a");
+    screen.sees("Teapot failed. What now?").ready().types("c").sees("Done: tea");
     let text = screen.ends(0);
     assert!(text.is_ascii(), "{text}");
 }
@@ -77,7 +77,7 @@ fn a_dumb_terminal_is_asked_line_by_line_and_gets_no_escape_at_all() {
     screen.types("a\n").sees("Are there guests?").types("a\n");
     screen.sees("Your name").types("\n").sees("Your address").types("nobody\n");
     screen.sees("is not of the right form").types("ada@example.com\n");
-    screen.sees("Is this what you want?").types("a\n").sees("Done: tea, 2 set up");
+    screen.sees("Is this what you want?").ready().types("a\n").sees("Done: tea, 2 set up");
     screen.ends(0);
     assert_eq!(table.document()["user_data"]["host_name"], "Ada");
 
@@ -107,7 +107,7 @@ fn a_window_that_changes_its_size_is_drawn_anew() {
             && text.contains("E  More stacks or single tools\n")
     });
     screen.types("d").sees("What should it be served in?").types("c");
-    screen.sees("Are there guests?").types("b").sees("Is this what you want?").types("a");
+    screen.sees("Are there guests?").types("b").sees("Is this what you want?").ready().types("a");
     screen.sees("fetching");
     screen.resize(60, 20);
     table.remove("wait");

@@ -39,7 +39,14 @@ fn what_was_typed_before_the_plan_was_shown_does_not_approve_it() {
 fn a_plan_that_was_taken_back_is_run_by_nobody() {
     let table = Table::new().with("mended", "");
     let mut screen = table.up_to_the_plan();
-    screen.types("c").sees("What should be changed?").types("c").sees("Which question?").types("a");
+    screen
+        .types("c")
+        .sees("What should be changed?")
+        .ready()
+        .types("c")
+        .sees("Which question?")
+        .ready()
+        .types("a");
     screen.waits("the question", |text| text.contains("What should it be served in? (1 of 2)\n"));
     screen.types("\u{3}");
     screen.ends(4);
@@ -58,7 +65,15 @@ fn whoever_answers_again_finds_the_present_answer_and_may_keep_it() {
     let table = Table::new();
     let mut screen = table.sit_down("start tea --answer guests=B");
     screen.sees("What should it be served in?").types("c").sees("plan of tea: 1 to install");
-    screen.types("c").sees("What should be changed?").types("c").sees("Which question?").types("a");
+    screen
+        .ready()
+        .types("c")
+        .sees("What should be changed?")
+        .ready()
+        .types("c")
+        .sees("Which question?")
+        .ready()
+        .types("a");
     screen.sees("Enter takes C").types(ESCAPE);
     screen.waits("the plan again", |text| text.matches("plan of tea: 1 to install").count() == 2);
     screen.types("\u{3}");
@@ -85,9 +100,15 @@ fn a_secret_for_a_tool_that_was_removed_is_told_to_nobody() {
     let table = Table::new();
     let mut screen = table.sit_down("start tea --add tray --answer pot=C --answer guests=B");
     screen.sees("Which colour").types(ENTER).sees("The token of the tray shop");
-    screen.types("swordfish").types(ENTER).sees("Is this what you want?").types("c");
-    screen.sees("What should be changed?").types("b").sees("Which should be left out?");
-    screen.types("tray").types(" ").types(ENTER).sees("plan of tea: 1 to install").types("a");
+    screen.types("swordfish").types(ENTER).sees("Is this what you want?").ready().types("c");
+    screen.sees("What should be changed?").ready().types("b").sees("Which should be left out?");
+    screen
+        .types("tray")
+        .types(" ")
+        .types(ENTER)
+        .sees("plan of tea: 1 to install")
+        .ready()
+        .types("a");
     screen.sees("Done: tea, 1 set up");
     screen.ends(0);
     let journal = table.journal();
@@ -129,7 +150,13 @@ fn another_way_has_the_secrets_and_the_tools_that_the_first_one_had() {
     let folder = shop(&table, second);
     let mut screen = table.sit_down(&format!("--catalog {folder} start --add shop"));
     screen.sees("The token").types("swordfish").types(ENTER);
-    screen.sees("Is this what you want?").types("a").sees("Shop failed. What now?").types("b");
+    screen
+        .sees("Is this what you want?")
+        .ready()
+        .types("a")
+        .sees("Shop failed. What now?")
+        .ready()
+        .types("b");
     screen.sees("Shop by its own steps").sees("press a letter").types("a");
     screen.sees("Done: custom, 2 set up");
     let text = screen.ends(0);
@@ -145,7 +172,13 @@ fn whoever_stops_another_way_stops_all_of_it_and_what_it_brought_is_found() {
     let folder = shop(&table, second);
     let mut screen = table.sit_down(&format!("--catalog {folder} start --add shop"));
     screen.sees("The token").types("swordfish").types(ENTER);
-    screen.sees("Is this what you want?").types("a").sees("Shop failed. What now?").types("b");
+    screen
+        .sees("Is this what you want?")
+        .ready()
+        .types("a")
+        .sees("Shop failed. What now?")
+        .ready()
+        .types("b");
     screen.sees("press a letter").types("a").sees("begun");
     let lock = fs::read(table.home.path().join(".agentic-provision/runner.lock")).unwrap();
     let holder: Value = serde_json::from_slice(&lock).unwrap();
@@ -191,14 +224,20 @@ fn a_session_that_is_executed_needs_its_catalog_no_more() {
     let folder = shop(&table, second);
     let mut screen = table.sit_down(&format!("--catalog {folder} start --add shop"));
     screen.sees("The token").types("swordfish").types(ENTER);
-    screen.sees("Is this what you want?").types("b").sees("Run this for Base?").types("a");
-    screen.sees("Run this for Shop?").types("d");
+    screen
+        .sees("Is this what you want?")
+        .ready()
+        .types("b")
+        .sees("Run this for Base?")
+        .ready()
+        .types("a");
+    screen.sees("Run this for Shop?").ready().types("d");
     screen.ends(4);
     fs::remove_dir_all(&folder).unwrap();
     // Also the folder that the session was begun with.
     let program = env!("CARGO_BIN_EXE_provision");
     let mut screen = Screen::start(&table.home, USUAL, &format!("{program} resume"));
     screen.sees("The token").types("swordfish").types(ENTER);
-    screen.sees("Run this for Shop?").types("c").sees("Done: custom, 1 set up");
+    screen.sees("Run this for Shop?").ready().types("c").sees("Done: custom, 1 set up");
     screen.ends(0);
 }

@@ -23,7 +23,7 @@ fn a_fresh_walk_leads_from_nothing_to_a_set_table() {
     screen.sees("`ada at example` is not of the right form, like ada@example.com");
     // Nothing is lost: what is wrong is mended.
     screen.types("\u{15}ada@example.com").types(ENTER);
-    screen.sees("plan of tea: 3 to install").sees("Is this what you want?").types("s");
+    screen.sees("plan of tea: 3 to install").sees("Is this what you want?").ready().types("s");
     screen.sees("$ seq -f \"line %g of the order\" 30").sees("host_email: ada@example.com");
     screen.types("a").sees("Done: tea, 3 set up");
     let text = screen.ends(0);
@@ -81,7 +81,7 @@ fn back_goes_to_the_question_before_and_to_the_choice_of_a_stack() {
     });
     screen.types(ESCAPE).waits("the stacks", |text| text.contains("What should be set up?\n"));
     screen.types("d").sees("Esc back").types("c").sees("Are there guests?").types("b");
-    screen.sees("plan of tea: 1 to install").types(ESCAPE);
+    screen.sees("plan of tea: 1 to install").ready().types(ESCAPE);
     // From the plan, too.
     screen.waits("the last question", |text| text.contains("Are there guests? (2 of 2)\n"));
     screen.types("\u{3}");
@@ -103,7 +103,7 @@ fn single_tools_are_found_by_typing() {
     // An option with a default, and a secret.
     screen.sees("Which colour (tray) (1 of 2)").sees("Enter takes B").types("a");
     screen.sees("The token of the tray shop").types("swordfish").types(ENTER);
-    screen.sees("Is this what you want?").types("a").sees("Done: custom, 2 set up");
+    screen.sees("Is this what you want?").ready().types("a").sees("Done: custom, 2 set up");
     let text = screen.ends(0);
     assert!(!text.contains("swordfish"), "{text}");
     assert_eq!(std::fs::read_to_string(table.home.path().join("tray")).unwrap(), "red\n");
@@ -116,9 +116,9 @@ fn single_tools_are_found_by_typing() {
 fn a_plan_can_be_changed_before_it_runs() {
     let table = Table::new();
     let mut screen = table.up_to_the_plan();
-    screen.types("c").sees("What should be changed?").types("a");
+    screen.types("c").sees("What should be changed?").ready().types("a");
     screen.sees("type to search").types("cups").sees("❯ ◯ cups").types(" ").types(ENTER);
-    screen.sees("plan of tea: 3 to install").types("c");
+    screen.sees("plan of tea: 3 to install").ready().types("c");
     screen.waits("another change", |text| text.matches("What should be changed?").count() == 1);
     screen.types("b").sees("Which should be left out?").types("kettle").sees("❯ ◯ kettle");
     // The stack cannot do without it, and says so.
@@ -126,14 +126,14 @@ fn a_plan_can_be_changed_before_it_runs() {
     screen
         .types("c")
         .waits("the plan again", |text| text.matches("plan of tea: 3 to install").count() == 2);
-    screen.types("c").sees("What should be changed?").types("c");
+    screen.ready().types("c").sees("What should be changed?").ready().types("c");
     screen.sees("Which question?").sees("What should it be served in?  now: teapot").types("a");
     screen.waits("the question", |text| text.contains("What should it be served in? (1 of 2)\n"));
     screen.types("c").waits("the last plan", |text| {
         let (_, after) = text.rsplit_once("Which question?").unwrap();
         after.contains("Is this what you want?")
     });
-    screen.types("d");
+    screen.ready().types("d");
     screen.waits("the stacks", |text| text.contains("What should be set up?\n"));
     screen.types("\u{3}");
     screen.ends(4);
@@ -158,7 +158,7 @@ fn a_walk_that_was_left_is_resumed_at_its_question() {
     let mut screen = table.sit_down("");
     screen.sees("a session you have not finished: tea").sees("It stands in gather_requirements");
     screen.types("a").sees("Are there guests? (2 of 2)").types("b");
-    screen.sees("Is this what you want?").types("a").sees("Done: tea");
+    screen.sees("Is this what you want?").ready().types("a").sees("Done: tea");
     screen.ends(0);
     let document = table.document();
     assert_eq!(document["meta"]["status"], "completed");
@@ -168,7 +168,13 @@ fn a_walk_that_was_left_is_resumed_at_its_question() {
     let mut screen = table.sit_down("");
     screen.sees("This machine was set up before: tea").types("c").sees("  ✓ teapot");
     screen.types("a").sees("Which tools should be added?").types("cups").sees("❯ ◯ cups");
-    screen.types(" ").types(ENTER).sees("Is this what you want?").types("a").sees("Done: custom");
+    screen
+        .types(" ")
+        .types(ENTER)
+        .sees("Is this what you want?")
+        .ready()
+        .types("a")
+        .sees("Done: custom");
     screen.ends(0);
     let documents = table.documents();
     let is_new = |document: &&Value| document["expansion_history"] != json!([]);
@@ -186,8 +192,8 @@ fn forty_columns_are_enough() {
     screen.sees("What should be set up?").types("d");
     screen.sees("What should it be served in?").types("a");
     screen.sees("Are there guests?").types("b");
-    screen.sees("Is this what you want?").types("a");
-    screen.sees("Teapot failed. What now?").types("d");
+    screen.sees("Is this what you want?").ready().types("a");
+    screen.sees("Teapot failed. What now?").ready().types("d");
     let text = screen.ends(4);
     for line in text.lines() {
         assert!(line.chars().count() <= 40, "{line:?} in:\n{text}");

@@ -84,6 +84,18 @@ impl Screen {
         self.waits(text, |screen| screen.contains(text))
     }
 
+    /// Waits until the last thing on the screen is a question that waits for a key: what is typed
+    /// before it is drawn may not count.
+    pub fn ready(&mut self) -> &mut Self {
+        self.waits("a question", |text| {
+            // In a narrow window its keys take several lines.
+            let keys = |line: &str| {
+                line.contains("a letter") || line.contains("Enter") || line.starts_with("Letter")
+            };
+            text.lines().rev().take(4).any(keys)
+        })
+    }
+
     /// Waits until what is on the screen is as wanted.
     pub fn waits(&mut self, what: &str, is_wanted: impl Fn(&str) -> bool) -> &mut Self {
         let since = Instant::now();

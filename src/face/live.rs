@@ -73,12 +73,9 @@ struct Running {
 
 impl Live {
     pub fn new(terminal: Terminal) -> Self {
-        let bars = new_bars();
-        let continued = Arc::new(AtomicBool::new(false));
-        let listening = flag::register(SIGCONT, Arc::clone(&continued)).ok();
         Self {
             terminal,
-            bars,
+            bars: new_bars(),
             overall: None,
             running: None,
             known: HashMap::new(),
@@ -87,8 +84,8 @@ impl Live {
             total: 0,
             begun: HashMap::new(),
             unechoed: None,
-            continued,
-            listening,
+            continued: Arc::default(),
+            listening: None,
         }
     }
 
@@ -168,6 +165,9 @@ impl Live {
 
     fn begin(&mut self, settled: usize, total: usize, plan: &Plan) {
         self.end();
+        if self.listening.is_none() {
+            self.listening = flag::register(SIGCONT, Arc::clone(&self.continued)).ok();
+        }
         (self.settled, self.total) = (settled as u64, total as u64);
         let tasks = plan.tasks.iter();
         self.open = tasks
@@ -283,14 +283,16 @@ impl Live {
         }
         running.unfinished.extend_from_slice(bytes);
         let mut last = None;
-        while let Some(end) = running.unfinished.iter().position(|byte| *byte == b'\n') {
+        if let Some(end) = running.unfinished.iter().rposition(|byte| *byte == b'\n') {
             let rest = running.unfinished.split_off(end + 1);
-            let line = std::mem::replace(&mut running.unfinished, rest);
-            let line = progress::shown(&line);
-            if !line.trim().is_empty() {
-                last = Some(line.clone());
-                running.last_lines.push(line);
-            }
+            let whole = std::mem::replace(&mut running.unfinished, rest);
+            // Only the last of them are ever shown, however many there are.
+            let lines = whole.rsplit(|byte| *byte == b'\n').map(progress::shown);
+            let mut lines: Vec<_> =
+                lines.filter(|line| !line.trim().is_empty()).take(LAST_LINES).collect();
+            last = lines.first().cloned();
+            lines.reverse();
+            running.last_lines.extend(lines);
         }
         let extra = running.last_lines.len().saturating_sub(LAST_LINES);
         running.last_lines.drain(..extra);

@@ -97,7 +97,7 @@ impl std::fmt::Debug for Secrets {
 
 /// Whether what a session waits for is an answer: it is on its way to a plan that the catalog
 /// makes. One that was begun with a plan, which `has_plan` says is kept, only waits for approval.
-pub fn is_conversation(session: &Document, has_plan: bool) -> bool {
+fn is_conversation(session: &Document, has_plan: bool) -> bool {
     let is_made_here = session.plan.digest.is_some() && recorded_facts(session).is_some();
     session.phase.current <= Phase::PresentPlan
         && session.plan.approved_at.is_none()

@@ -229,16 +229,12 @@ impl Run<'_> {
             Some(seq) => self.output_to_show(seq)?,
             None => (Vec::new(), 0),
         };
-        let error = self.last_errors.get(&task.id).cloned();
-        let error = error.or_else(|| last.and_then(|command| command.error.clone()));
         Ok(FailedTask {
             session_id: self.id(),
             task_id: task.id.clone(),
             name: name_of(task),
             command: last.map(|command| command.command.clone()),
-            error: error.unwrap_or_else(|| "it failed in an earlier run".into()),
             class: context.map_or_else(|| "unknown".into(), |context| context.error_type.clone()),
-            advice: context.map(|context| context.suggested_resolution.clone()).unwrap_or_default(),
             output,
             left_out,
             alternatives: alternatives.to_vec(),

@@ -38,9 +38,7 @@ pub struct FailedTask {
     pub task_id: TaskId,
     pub name: String,
     pub command: Option<String>,
-    pub error: String,
     pub class: String,
-    pub advice: String,
     /// The end of what its last command wrote, without secrets.
     pub output: Vec<u8>,
     /// How many bytes came before that.

@@ -109,8 +109,6 @@ pub(super) struct Run<'a> {
     pub decided: HashMap<TaskId, Interrupted>,
     /// The letter by which a person had the next command begun.
     pub chosen: Option<&'static str>,
-    /// Why tasks failed in this run.
-    pub last_errors: HashMap<TaskId, String>,
     /// The other way that a person has chosen: it is gone once this run has ended.
     pub instead: Option<Alternative>,
     /// Tasks that were set up in another way: they are looked for once more.
@@ -155,7 +153,6 @@ impl<'a> Run<'a> {
             troubles: Vec::new(),
             decided: HashMap::new(),
             chosen: None,
-            last_errors: HashMap::new(),
             instead: None,
             set_up_elsewhere: HashSet::new(),
             watcher,

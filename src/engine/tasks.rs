@@ -214,7 +214,6 @@ impl Run<'_> {
             extra: Extra::new(),
         };
         let task_id = task.id.clone();
-        self.last_errors.insert(task_id.clone(), error.clone());
         self.record(EventKind::TaskFailed { task_id, error, failure_context })?;
         Ok(TaskEnd::Failed)
     }

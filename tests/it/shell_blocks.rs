@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output, terminal::Terminal};
+use crate::harness::{
+    Home, Output,
+    terminal::{self, Terminal},
+};
 
 const ALLOW: [&str; 2] = ["--shell-integration", "yes"];
 
@@ -434,15 +437,8 @@ fn events_are_all_there_is_on_stdout_for_programs() {
 
 /// A run on a plain terminal, whose every question gets the next of `answers`.
 fn answered(home: &Home, arguments: &[&str], answers: &[&str]) -> (String, Option<i32>) {
-    let mut command = Command::new("env");
-    command
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", home.path())
-        .env("AGENTIC_PROVISION_HOME", home.path())
-        .env("TERM", "dumb");
     let line = [&["exec", env!("CARGO_BIN_EXE_provision")], arguments].concat().join(" ");
-    let mut terminal = Terminal::start(command, &line);
+    let mut terminal = Terminal::start(terminal::plain(home), &line);
     for answer in answers {
         terminal.wait_for("Letter: ").type_in(answer);
     }

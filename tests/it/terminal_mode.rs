@@ -4,20 +4,16 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::harness::{Home, terminal::Terminal};
+use crate::harness::{
+    Home,
+    terminal::{self, Terminal},
+};
 
 fn run(home: &Home, tasks: &serde_json::Value, before: &str, after: &str) -> Terminal {
     let plan = home.plan(tasks);
     let program = env!("CARGO_BIN_EXE_provision");
-    let mut command = Command::new("env");
-    command
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", home.path())
-        .env("AGENTIC_PROVISION_HOME", home.path())
-        .env("TERM", "dumb");
     let line = format!("{before}{program} apply {} --yes{after}", plan.display());
-    Terminal::start(command, &line)
+    Terminal::start(terminal::plain(home), &line)
 }
 
 fn asking(text: &str) -> serde_json::Value {

@@ -143,20 +143,21 @@ fn shop(table: &Table, second: &str) -> String {
     folder.display().to_string()
 }
 
+/// The walk of such a shop up to its plan, with its secret; and the folder of its catalog.
+fn at_the_plan_of_a_shop(table: &Table, second: &str) -> (Screen, String) {
+    let folder = shop(table, second);
+    let mut screen = table.sit_down(&format!("--catalog {folder} start --add shop"));
+    screen.sees("The token").types("swordfish").types(ENTER);
+    screen.sees("Is this what you want?").ready();
+    (screen, folder)
+}
+
 #[test]
 fn another_way_has_the_secrets_and_the_tools_that_the_first_one_had() {
     let table = Table::new();
     let second = "test ${#SHOP_TOKEN} = 9 && test \"$(tool)\" = tool && touch ~/shop-is-there";
-    let folder = shop(&table, second);
-    let mut screen = table.sit_down(&format!("--catalog {folder} start --add shop"));
-    screen.sees("The token").types("swordfish").types(ENTER);
-    screen
-        .sees("Is this what you want?")
-        .ready()
-        .types("a")
-        .sees("Shop failed. What now?")
-        .ready()
-        .types("b");
+    let (mut screen, _) = at_the_plan_of_a_shop(&table, second);
+    screen.types("a").sees("Shop failed. What now?").ready().types("b");
     screen.sees("Shop by its own steps").sees("press a letter").types("a");
     screen.sees("Done: custom, 2 set up");
     let text = screen.ends(0);
@@ -169,16 +170,8 @@ fn whoever_stops_another_way_stops_all_of_it_and_what_it_brought_is_found() {
     let table = Table::new();
     let second =
         "printf 'be%s\\n' gun; while [ ! -e ~/go ]; do sleep 0.02; done; touch ~/shop-is-there";
-    let folder = shop(&table, second);
-    let mut screen = table.sit_down(&format!("--catalog {folder} start --add shop"));
-    screen.sees("The token").types("swordfish").types(ENTER);
-    screen
-        .sees("Is this what you want?")
-        .ready()
-        .types("a")
-        .sees("Shop failed. What now?")
-        .ready()
-        .types("b");
+    let (mut screen, _) = at_the_plan_of_a_shop(&table, second);
+    screen.types("a").sees("Shop failed. What now?").ready().types("b");
     screen.sees("press a letter").types("a").sees("begun");
     let lock = fs::read(table.home.path().join(".agentic-provision/runner.lock")).unwrap();
     let holder: Value = serde_json::from_slice(&lock).unwrap();
@@ -221,16 +214,8 @@ fn a_walk_at_a_question_is_paused_from_elsewhere() {
 fn a_session_that_is_executed_needs_its_catalog_no_more() {
     let table = Table::new();
     let second = "touch ~/shop-is-there";
-    let folder = shop(&table, second);
-    let mut screen = table.sit_down(&format!("--catalog {folder} start --add shop"));
-    screen.sees("The token").types("swordfish").types(ENTER);
-    screen
-        .sees("Is this what you want?")
-        .ready()
-        .types("b")
-        .sees("Run this for Base?")
-        .ready()
-        .types("a");
+    let (mut screen, folder) = at_the_plan_of_a_shop(&table, second);
+    screen.types("b").sees("Run this for Base?").ready().types("a");
     screen.sees("Run this for Shop?").ready().types("d");
     screen.ends(4);
     fs::remove_dir_all(&folder).unwrap();

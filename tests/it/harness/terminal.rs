@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::Home;
+
 /// Longer than anything takes.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -18,6 +20,18 @@ pub struct Terminal {
     screen: String,
     /// How much of the screen has been read.
     read: usize,
+}
+
+/// What runs programs of a home on a terminal that cannot draw: it ends where words can follow.
+pub fn plain(home: &Home) -> Command {
+    let mut command = Command::new("env");
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", home.path())
+        .env("AGENTIC_PROVISION_HOME", home.path())
+        .env("TERM", "dumb");
+    command
 }
 
 impl Terminal {

@@ -60,7 +60,7 @@ fn about(kind: &EventKind) -> String {
         EventKind::TaskFailed { task_id, error, .. } => format!("{task_id}: {error}"),
         EventKind::TaskSkipped { task_id, reason, .. }
         | EventKind::TaskReset { task_id, reason }
-        | EventKind::OverrideRecorded { task_id, reason } => format!("{task_id}: {reason}"),
+        | EventKind::OverrideRecorded { task_id, reason, .. } => format!("{task_id}: {reason}"),
         EventKind::CommandStarted(started) => {
             let tasks: Vec<_> = started.task_ids.iter().map(ToString::to_string).collect();
             format!("{}: {}", tasks.join(", "), started.command)

@@ -24,6 +24,12 @@ impl Rehearsal {
         Ok(Self { session: Session::begin(&first)?, at, events: Vec::new() })
     }
 
+    /// How a session that there is would go on.
+    pub fn going_on(session: &Session, now: Timestamp) -> Self {
+        let at = now.max(session.meta.updated_at.clone());
+        Self { session: session.clone(), at, events: Vec::new() }
+    }
+
     pub fn record(&mut self, kinds: impl IntoIterator<Item = EventKind>) -> Result<(), Illegal> {
         for kind in kinds {
             let next = self.session.revision().saturating_add(1);

@@ -16,11 +16,14 @@ use super::{
 impl Document {
     /// The document of a session whose first event is `session_created`.
     pub(super) fn created(created: &SessionCreated, at: &Timestamp) -> Self {
-        let expansion = created.expanded_from.as_ref().map(|from| Expansion {
-            session_id: from.session_id.clone(),
-            expanded_at: at.clone(),
-            tasks_added: from.tasks_added.clone(),
-            extra: Extra::new(),
+        let expansions = created.expanded_from.iter().flat_map(|from| {
+            let last = Expansion {
+                session_id: from.session_id.clone(),
+                expanded_at: at.clone(),
+                tasks_added: from.tasks_added.clone(),
+                extra: Extra::new(),
+            };
+            from.earlier.iter().cloned().chain([last])
         });
         let mut document = Self {
             meta: Meta {
@@ -36,6 +39,7 @@ impl Document {
                 journal_offset: None,
                 objective: created.objective.clone(),
                 agent: Some(created.agent.clone()),
+                boot_id: None,
                 branch: created.branch.clone(),
                 starting_commit: created.starting_commit.clone(),
                 outcome: None,
@@ -52,7 +56,7 @@ impl Document {
             tasks: IndexMap::new(),
             plan: PlanRecord::default(),
             resume_point: None,
-            expansion_history: expansion.into_iter().collect(),
+            expansion_history: expansions.collect(),
             workflow_structure: Some(WorkflowStructure::current()),
             lifecycle: Some(Lifecycle::default()),
             phase_timing: IndexMap::new(),
@@ -244,7 +248,10 @@ impl Document {
                 self.place_resume_point(task_id, ResumeAction::Retry, reason.clone());
             }
             EventKind::TaskReviewed { task_id } => self.task_mut(task_id).needs_review = false,
-            EventKind::CommandStarted(started) => self.start_command(started, event.seq, at),
+            EventKind::CommandStarted(started) => {
+                self.meta.boot_id = Some(started.boot_id.clone());
+                self.start_command(started, event.seq, at);
+            }
             EventKind::CommandFinished(finished) => self.finish_command(finished),
             EventKind::CommandSkipped(skipped) => self.skip_command(skipped, at),
             EventKind::ProbeFinished(probe) => {
@@ -266,10 +273,11 @@ impl Document {
                 let index = self.resume_point_of(task_id).map_or(0, |point| point.command_index);
                 self.set_resume_point(task_id, index, *action, context.clone());
             }
-            EventKind::OverrideRecorded { task_id, reason } => {
+            EventKind::OverrideRecorded { task_id, reason, verification } => {
                 self.user_overrides.push(UserOverride {
                     task_id: task_id.clone(),
                     reason: reason.clone(),
+                    verification: verification.clone(),
                     logged_at: at.clone(),
                     extra: Extra::new(),
                 });
@@ -388,7 +396,11 @@ impl Document {
         for task_id in &revised.tasks_reset {
             let task = self.task_mut(task_id);
             let planned = task.planned_commands;
+            // What was installed is there, whatever becomes of the task.
+            let is_there = task.status == TaskStatus::Completed;
+            let result = task.result.take().filter(|_| is_there);
             *task = TaskRecord::pending(task_id.clone(), planned);
+            task.result = result;
         }
         for task_id in &revised.tasks_to_review {
             self.task_mut(task_id).needs_review = true;
@@ -403,7 +415,9 @@ impl Document {
         });
         self.resume_points.retain(|point| !revised.tasks_reset.contains(&point.task_id));
         self.rebuild_resume_points();
-        self.go_back(revised.phase_revisited, at);
+        if revised.phase_revisited < self.phase.current {
+            self.go_back(revised.phase_revisited, at);
+        }
     }
 
     fn answer(&mut self, id: &str, question: &str, answer: &str, value: &str, at: &Timestamp) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Agent, ApprovedBy, AttemptOutcome, Category, DeferReason, Digest, Document, ExecutionMode,
-    FailureContext, GateRecord, Impact, Machine, Outcome, PauseReason, Phase, ProbeKind,
+    Expansion, FailureContext, GateRecord, Impact, Machine, Outcome, PauseReason, Phase, ProbeKind,
     ProfileChoice, ResumeAction, SessionId, Severity, TaskId, Timestamp,
 };
 
@@ -184,6 +184,9 @@ pub enum EventKind {
     OverrideRecorded {
         task_id: TaskId,
         reason: String,
+        /// What the verification found that is taken as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verification: Option<String>,
     },
     VerificationDeferred {
         task_id: TaskId,
@@ -220,6 +223,9 @@ pub struct SessionCreated {
 pub struct ExpandedFrom {
     pub session_id: SessionId,
     pub tasks_added: Vec<TaskId>,
+    /// The steps before this one, oldest first, as that session knows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Expansion>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

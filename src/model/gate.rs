@@ -90,6 +90,9 @@ pub enum Severity {
 pub struct UserOverride {
     pub task_id: TaskId,
     pub reason: String,
+    /// What the verification found that is taken as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<String>,
     pub logged_at: Timestamp,
     #[serde(flatten)]
     pub extra: Extra,

@@ -288,6 +288,19 @@ impl PlanTask {
         }
     }
 
+    /// What of it can execute, as JSON.
+    pub fn executable_json(&self) -> Value {
+        serde_json::to_value(self.executable()).unwrap_or_default()
+    }
+
+    /// What is said of it, and of each of its commands.
+    pub fn words(&self) -> Vec<Option<&str>> {
+        let own = [&self.name, &self.description, &self.category, &self.notes];
+        let of_commands = self.commands.iter().flat_map(|command| [&command.name, &command.description]);
+        let texts = own.into_iter().chain(of_commands).map(Option::as_deref);
+        texts.chain(self.manual.iter().map(|step| Some(step.as_str()))).collect()
+    }
+
     /// What becomes of it, as far as was known when the plan was made.
     pub fn action(&self) -> PlanAction {
         if self.found.is_some() {

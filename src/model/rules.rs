@@ -42,7 +42,7 @@ pub enum Illegal {
     Task { task_id: TaskId, from: TaskStatus, to: TaskStatus },
     #[error("task `{0}` is planned twice")]
     PlannedTwice(TaskId),
-    #[error("task `{0}` has been executed and cannot leave the plan")]
+    #[error("task `{0}` is under way and cannot leave the plan")]
     Executed(TaskId),
     #[error("task `{task_id}` is {} and not finished, so the session cannot be completed", .status.name())]
     Unsettled { task_id: TaskId, status: TaskStatus },
@@ -255,7 +255,10 @@ impl Document {
                 return Err(Illegal::PlannedTwice(task.task_id.clone()));
             }
         }
-        let executed = |task: &&Arc<TaskRecord>| task.status != TaskStatus::Pending;
+        // What is settled stays on record, also when it is no longer planned.
+        let executed = |task: &&Arc<TaskRecord>| {
+            !task.status.is_settled() && task.status != TaskStatus::Pending
+        };
         match self.tasks.values().filter(executed).find(|task| !seen.contains(&task.task_id)) {
             Some(task) => Err(Illegal::Executed(task.task_id.clone())),
             None => Ok(()),

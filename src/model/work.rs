@@ -14,17 +14,22 @@ use super::{
 impl Document {
     /// Plan order for all; what was executed before keeps its record.
     pub(super) fn plan_tasks(&mut self, planned: &[PlannedTask]) {
-        let mut known = std::mem::take(&mut self.tasks);
+        let known = std::mem::take(&mut self.tasks);
         self.tasks = planned
             .iter()
             .map(|plan| {
                 let mut task = known
-                    .swap_remove(&plan.task_id)
+                    .get(&plan.task_id)
+                    .cloned()
                     .unwrap_or_else(|| Arc::new(TaskRecord::pending(plan.task_id.clone(), None)));
                 Arc::make_mut(&mut task).planned_commands = Some(plan.commands);
                 (plan.task_id.clone(), task)
             })
             .collect();
+        // What was settled before another plan was made stays on record behind it.
+        for (id, task) in known.into_iter().filter(|(_, task)| task.status.is_settled()) {
+            self.tasks.entry(id).or_insert(task);
+        }
         self.rebuild_resume_points();
     }
 

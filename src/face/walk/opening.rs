@@ -120,7 +120,7 @@ impl Walker<'_> {
             add: tasks_added.clone(),
             ..Stack::default()
         };
-        let from = ExpandedFrom { session_id: id.clone(), tasks_added };
+        let from = ExpandedFrom { session_id: id.clone(), tasks_added, earlier: Vec::new() };
         let conversation = Conversation::begin(self.around, self.catalog, stack, Some(from))?;
         Ok(Some(WalkEnd::Ended(self.converse(conversation)?)))
     }

@@ -372,7 +372,11 @@ impl Generator {
                 recovery: None,
             },
             1 => EventKind::ErrorRecorded { error: format!("error {index}") },
-            2 => EventKind::OverrideRecorded { task_id: task(name), reason: "I know".into() },
+            2 => EventKind::OverrideRecorded {
+                task_id: task(name),
+                reason: "I know".into(),
+                verification: Some("exit code 1".into()),
+            },
             3 => EventKind::VerificationDeferred {
                 task_id: task(name),
                 command: "curl localhost".into(),

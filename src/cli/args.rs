@@ -4,7 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{appearance::ColourChoice, completions::ShellName};
+use super::{
+    appearance::ColourChoice,
+    completions::ShellName,
+    walk_args::{DataArgs, ReviseArgs, RunArgs, WalkArgs},
+};
 use crate::{
     engine::ResumeAt,
     model::{IdError, SessionId, TaskId},
@@ -64,6 +68,9 @@ impl Command {
             Self::Advance { .. } => "advance",
             Self::Apply { .. } => "apply",
             Self::Resume { .. } => "resume",
+            Self::Expand { .. } => "expand",
+            Self::Revise(_) => "revise",
+            Self::Override { .. } => "override",
             Self::Pause { .. } => "pause",
             Self::Logs { .. } => "logs",
             Self::Sessions { .. } => "sessions",
@@ -140,11 +147,35 @@ pub(super) enum Command {
         /// Pass by tasks that failed, and those that need them
         #[arg(long)]
         skip: bool,
+        /// Go on at this task: those before it that are not done are passed by
+        #[arg(long, value_name = "TASK", value_parser = task_id)]
+        from: Option<TaskId>,
         /// The plan to go on with, for a session that has none that can be read
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
         #[command(flatten)]
         run: RunArgs,
+    },
+    /// Add tools to what a complete session has set up
+    Expand {
+        /// A session [default: the newest that is complete], then tasks to add
+        #[arg(value_name = "SESSION|TASK")]
+        names: Vec<String>,
+        #[command(flatten)]
+        run: RunArgs,
+    },
+    /// Answer otherwise after all: only what that changes is done anew
+    Revise(ReviseArgs),
+    /// Take a task as done though its verification is not content
+    Override {
+        /// A session id, the beginning of one, or `latest`
+        session: String,
+        /// The task
+        #[arg(value_parser = task_id)]
+        task: TaskId,
+        /// Why that is right, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
     },
     /// Ask a session to pause when its command is done
     Pause {
@@ -293,85 +324,6 @@ pub(super) enum ShellCommand {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct RunArgs {
-    /// Approve the plan, whatever it is
-    #[arg(long, conflicts_with = "approve")]
-    pub yes: bool,
-    /// Approve the plan if this is its digest
-    #[arg(long, value_name = "DIGEST")]
-    pub approve: Option<String>,
-    /// Approve repairs of the machine, too, where it is in the way; --yes alone does not
-    #[arg(long)]
-    pub repair: bool,
-    /// Go on with what does not depend on a task that failed
-    #[arg(long)]
-    pub keep_going: bool,
-    /// What to do about a command that nobody knows the end of
-    #[arg(long, value_name = "WHAT")]
-    pub interrupted: Option<InterruptedArg>,
-    /// Whether tasks may add lines to the configuration of your shells [default: asked on a
-    /// terminal, else not]
-    #[arg(long, value_name = "yes|no")]
-    pub shell_integration: Option<YesNo>,
-    #[command(flatten)]
-    pub data: DataArgs,
-}
-
-#[derive(Debug, Default, clap::Args)]
-pub(super) struct DataArgs {
-    /// A value for the plan's commands; never a secret
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub data: Vec<(String, String)>,
-    /// Values and secrets for the plan's commands, as a JSON object; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub data_file: Option<PathBuf>,
-}
-
-/// What to set up. On a terminal the rest is asked for.
-#[derive(Debug, clap::Args)]
-pub(super) struct WalkArgs {
-    /// The profile to set up; `provision catalog list` names them
-    pub profile: Option<String>,
-    /// Answers, as `provision schema answers` describes them
-    #[arg(long, value_name = "FILE")]
-    pub answers: Option<PathBuf>,
-    /// The letter or the value of an answer
-    #[arg(long, value_name = "QUESTION=ANSWER", value_parser = key_value)]
-    pub answer: Vec<(String, String)>,
-    /// A task beside those of the profile
-    #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
-    pub add: Vec<TaskId>,
-    /// A task that is left out
-    #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
-    pub without: Vec<TaskId>,
-    /// Run everything at once, or ask before each step; for that somebody must be there
-    #[arg(long, value_name = "MODE")]
-    pub mode: Option<ModeArg>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum ModeArg {
-    #[value(name = "all_at_once")]
-    AllAtOnce,
-    #[value(name = "review_each_step")]
-    ReviewEachStep,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum YesNo {
-    Yes,
-    No,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum InterruptedArg {
-    /// Run it again
-    Retry,
-    /// Pass its task by
-    Skip,
-}
-
-#[derive(Debug, clap::Args)]
 pub(super) struct HistoryArgs {
     /// A session id, the beginning of one, or `latest`
     #[arg(default_value = "latest")]
@@ -439,14 +391,14 @@ pub(super) enum SchemaOf {
 }
 
 /// A task as it is named on a command line.
-fn task_id(text: &str) -> Result<TaskId, String> {
+pub(super) fn task_id(text: &str) -> Result<TaskId, String> {
     if text.trim().is_empty() || text.contains(char::is_whitespace) {
         return Err("expected the id of a task; `provision catalog list` names them".into());
     }
     text.parse().map_err(|error: IdError| error.to_string())
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
+pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     if key.is_empty() {
         return Err("expected a name before the `=`".into());

@@ -54,12 +54,16 @@ impl Wanted {
     /// What an argument of a command takes; `None` where clap knows, or nobody does.
     pub(super) fn by(command: &str, argument: &Arg) -> Option<Self> {
         let wanted = match (command, argument.get_id().as_str()) {
-            ("resume" | "pause" | "approve" | "advance", "session") => Self::UnfinishedSessions,
+            ("resume" | "pause" | "approve" | "advance" | "revise", "session") => {
+                Self::UnfinishedSessions
+            }
             ("__script", _) => return None,
             (_, "session") => Self::Sessions,
-            ("logs", "task") | ("recover", "resume_at") => Self::TasksOfSession,
+            ("logs" | "override", "task") | ("recover", "resume_at") | ("resume", "from") => {
+                Self::TasksOfSession
+            }
             ("remove", "tasks") => Self::TasksInShells,
-            (_, "add" | "without") => Self::Tasks,
+            (_, "add" | "without") | ("expand", "names") => Self::Tasks,
             (_, "profile") => Self::Profiles,
             ("show", "id") => Self::TasksAndProfiles,
             (_, "category") => Self::Categories,

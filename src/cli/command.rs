@@ -29,8 +29,11 @@ const ALONE: (&str, &str) = ("provision", "Walk through it: questions, then a pl
 
 /// Commands by what people want; whoever is new needs the first group.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Start here", &["start", "resume"]),
-    ("Plans and their runs", &["plan", "apply", "approve", "pause", "advance"]),
+    ("Start here", &["start", "resume", "expand"]),
+    (
+        "Plans and their runs",
+        &["plan", "apply", "approve", "pause", "revise", "override", "advance"],
+    ),
     ("What there is, and what happened", &["catalog", "sessions", "status", "history", "logs"]),
     ("When something is wrong", &["doctor", "recover", "migrate", "prune", "shell"]),
     ("For shells and other programs", &["completions", "man", "schema"]),

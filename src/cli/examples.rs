@@ -57,6 +57,34 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "expand",
+        &[
+            example("provision expand", "Asks which tools to add to what is set up here."),
+            example("provision expand latest docker", "Adds one to the newest complete session."),
+        ],
+    ),
+    (
+        "revise",
+        &[
+            example("provision revise", "Asks what should be otherwise, and shows what follows."),
+            example(
+                "provision revise --answer editor=neovim",
+                "Shows what another answer comes to; changes nothing before you agree.",
+            ),
+            example(
+                "provision revise latest --reviewed",
+                "Says that what is marked for review has been looked at.",
+            ),
+        ],
+    ),
+    (
+        "override",
+        &[example(
+            "provision override latest redis --reason 'it listens elsewhere'",
+            "Takes a task as done though its verification fails; the reason is recorded.",
+        )],
+    ),
+    (
         "approve",
         &[example(
             "provision approve latest 3f9a1c",

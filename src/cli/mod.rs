@@ -11,16 +11,19 @@ mod complete;
 mod completions;
 mod doctor;
 mod examples;
+mod expand;
 mod failure;
 mod history;
 mod logs;
 mod man;
 mod migrate;
 mod output;
+mod overrule;
 mod overview;
 mod pause;
 mod prune;
 mod recover;
+mod revise;
 mod run;
 mod run_failure;
 mod schema;
@@ -33,6 +36,7 @@ mod status;
 mod typed_line;
 mod usage;
 mod walk;
+mod walk_args;
 
 use std::process::ExitCode;
 
@@ -81,8 +85,13 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
             approve::advance(settings, &session, force, reason.as_deref())
         }
         Some(Command::Apply { plan, run }) => return run::apply(settings, &plan, run),
-        Some(Command::Resume { session, retry: _, skip, plan, run }) => {
-            return run::resume(settings, session.as_deref(), skip, plan, run);
+        Some(Command::Resume { session, retry: _, skip, from, plan, run }) => {
+            return run::resume(settings, session.as_deref(), skip, from, plan, run);
+        }
+        Some(Command::Expand { names, run }) => return expand::run(settings, names, run),
+        Some(Command::Revise(args)) => return revise::run(settings, args),
+        Some(Command::Override { session, task, reason }) => {
+            overrule::run(settings, &session, &task, &reason)
         }
         Some(Command::Pause { session, reason }) => pause::run(settings, &session, reason),
         Some(Command::Logs { session, task, raw }) => {

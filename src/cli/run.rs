@@ -10,12 +10,12 @@ use indexmap::IndexMap;
 use serde_json::json;
 
 use super::{
-    args::{DataArgs, InterruptedArg, RunArgs, YesNo},
     ask,
     failure::Failure,
     output,
     settings::Settings,
     shell, walk,
+    walk_args::{DataArgs, InterruptedArg, RunArgs, YesNo},
 };
 use crate::{
     engine::{
@@ -23,7 +23,7 @@ use crate::{
         Told, Trouble, Watcher, Wishes,
     },
     face,
-    model::{EventKind, SessionId, SessionStatus},
+    model::{EventKind, SessionId, SessionStatus, TaskId},
 };
 
 /// The most a file of values may have.
@@ -48,10 +48,11 @@ pub(super) fn resume(
     settings: &Settings,
     session: Option<&str>,
     skip: bool,
+    from: Option<TaskId>,
     plan: Option<PathBuf>,
     args: RunArgs,
 ) -> Result<ExitCode, Failure> {
-    let mut wishes = Wishes { plan, ..wishes(args)? };
+    let mut wishes = Wishes { plan, from, ..wishes(args)? };
     let failed = if skip { Failed::Skip } else { Failed::Retry };
     if is_attended(settings, &wishes) {
         wishes.attended = true;
@@ -108,6 +109,7 @@ pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
         interrupted,
         data,
         plan: None,
+        from: None,
         shell_integration,
         attended: false,
     })

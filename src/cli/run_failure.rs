@@ -6,7 +6,7 @@ use super::failure::{Failure, Kind, causes};
 use crate::{
     engine::{Finding, Missing, NotForced, RunError, Unanswered, Unready},
     face::plural,
-    model::{SessionId, environment_name},
+    model::{SessionId, SessionStatus, environment_name},
 };
 
 fn kind_of(error: &RunError) -> Kind {
@@ -25,6 +25,7 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::PlanChanged { .. }
         | RunError::PlanEdited { .. }
         | RunError::Interrupted
+        | RunError::ChangedMeanwhile { .. }
         | RunError::Unanswered { .. }
         | RunError::NotForced { source: NotForced::Unforceable { .. }, .. } => Kind::Undecided,
         RunError::NeedsRoot { .. } => Kind::InvalidPlan,
@@ -39,6 +40,12 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::DatumFixed(_)
         | RunError::NulInDatum(_)
         | RunError::NotResumable { .. }
+        | RunError::NotExpandable { .. }
+        | RunError::NotOverridable { .. }
+        | RunError::NotInCatalog { .. }
+        | RunError::NotFromThere { .. }
+        | RunError::NotRevisable { .. }
+        | RunError::NothingToExpand
         | RunError::NothingToResume
         | RunError::OtherMachine { .. }
         | RunError::OtherPlan { .. }
@@ -105,15 +112,23 @@ impl From<RunError> for Failure {
                     .hints
                     .push(format!("give it with --data-file FILE or PROVISION_DATA_{name}"));
             }
-            RunError::NotResumable { id, .. } => {
+            RunError::NotResumable { id, status } => {
+                if status == SessionStatus::Completed {
+                    failure.hints.push(format!("`provision expand {id}` adds to it"));
+                }
                 failure.hints.push(format!("`provision status {id}` shows how it ended"));
                 failure.session = Some(id);
             }
-            RunError::NothingToResume => {
-                failure.hints.push("`provision sessions` lists the sessions there are".into());
-            }
+            error @ (RunError::NotExpandable { .. }
+            | RunError::NotInCatalog { .. }
+            | RunError::NotRevisable { .. }
+            | RunError::NotOverridable { .. }
+            | RunError::NotFromThere { .. }
+            | RunError::ChangedMeanwhile { .. }
+            | RunError::NothingToResume
+            | RunError::NothingToExpand) => failure.say_not_so(error),
             RunError::OtherMachine { id, .. } => {
-                failure.hints.push("run its plan here as a new session".into());
+                failure.hints.push(format!("`provision expand {id}` sets up the same here"));
                 failure.session = Some(id);
             }
             RunError::NoPlan { id } => {
@@ -228,6 +243,37 @@ impl Failure {
         };
         self.file = Some(path);
         self.hints.push(hint.into());
+    }
+
+    /// What cannot be done with a session as it stands.
+    fn say_not_so(&mut self, error: RunError) {
+        match error {
+            RunError::NotExpandable { id, .. } => {
+                self.hints.push(format!("`provision resume {id}` goes on with it"));
+                self.hints.push(format!("`provision revise {id}` changes what it sets up"));
+                self.session = Some(id);
+            }
+            RunError::NotInCatalog { id, .. } => {
+                self.hints.push("add them to a catalog of your own: --catalog DIR".into());
+                self.hints.push(format!("or give a plan: provision resume {id} --plan FILE"));
+                self.session = Some(id);
+            }
+            RunError::NotRevisable { id, .. }
+            | RunError::NotOverridable { id, .. }
+            | RunError::NotFromThere { id, .. }
+            | RunError::ChangedMeanwhile { id } => {
+                self.hints.push(format!("`provision status {id}` says where it stands"));
+                self.session = Some(id);
+            }
+            RunError::NothingToExpand => {
+                self.hints.push("`provision start` begins one".into());
+                self.hints.push("`provision sessions` lists the sessions there are".into());
+            }
+            RunError::NothingToResume => {
+                self.hints.push("`provision sessions` lists the sessions there are".into());
+            }
+            _ => {}
+        }
     }
 
     fn say_unanswered(&mut self, id: SessionId) {

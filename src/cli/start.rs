@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::{
-    args::{DataArgs, ModeArg, RunArgs, WalkArgs},
     catalog,
     failure::{Failure, Kind},
     output,
     run::{self, given_data, run_with, wishes},
     settings::Settings,
     shell, walk,
+    walk_args::{DataArgs, ModeArg, RunArgs, WalkArgs},
 };
 use crate::{
     catalog::{Answers, Diagnostic, read_answers},
@@ -40,7 +40,7 @@ pub(super) fn start(
         return Err(nobody_reviews());
     }
     run_with(settings, &around, |around, watcher| {
-        let ready = engine::ready(around, &catalog, &request, &wishes)?;
+        let ready = engine::ready(around, &catalog, &request, &wishes, None)?;
         let asked = || engine::asked_of_plan(around, ready.plan(), &wishes);
         wishes.shell_integration = shell::decide(settings, &wishes, asked)?;
         ready.start(around, &wishes, watcher)
@@ -111,7 +111,7 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     disk::write_into(&place, text).map_err(|error| failed(&error))
 }
 
-fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {
+pub(super) fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {
     let file = walk.answers.as_deref().map(read_answers_file).transpose()?.unwrap_or_default();
     if let (Some(typed), Some(in_file)) = (&walk.profile, &file.profile)
         && typed != in_file

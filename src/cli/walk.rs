@@ -12,7 +12,7 @@ use super::{
 use crate::{
     engine::{self, GivenData, Request, RunError, Stack, Surroundings, Wishes},
     face::{WalkEnd, Walker},
-    model::{Digest, Plan, SessionId},
+    model::{Digest, Plan, SessionId, TaskId},
 };
 
 /// The walk, where somebody can be asked; else what there is, and what can be done.
@@ -59,6 +59,34 @@ pub(super) fn apply(
     end(settings, &around, walker.apply(plan))
 }
 
+/// More tools for a session that is complete.
+pub(super) fn expand(
+    settings: &Settings,
+    around: &Surroundings,
+    catalog: &engine::Catalog,
+    (id, tasks): (&SessionId, &[TaskId]),
+    request: Request,
+    wishes: Wishes,
+) -> Result<ExitCode, Failure> {
+    let screen = settings.screen.clone();
+    let walker = Walker::new(around, catalog, screen, Some(request), wishes);
+    end(settings, around, walker.expand(id, tasks))
+}
+
+/// A session that has a plan, gone through again.
+pub(super) fn revise(
+    settings: &Settings,
+    around: &Surroundings,
+    catalog: &engine::Catalog,
+    id: &SessionId,
+    (request, asks): (Request, bool),
+    wishes: Wishes,
+) -> Result<ExitCode, Failure> {
+    let screen = settings.screen.clone();
+    let walker = Walker::new(around, catalog, screen, Some(request), wishes);
+    end(settings, around, walker.revise(id, asks))
+}
+
 /// A session that waits for answers, or for a person to decide.
 pub(super) fn resume(
     settings: &Settings,
@@ -99,6 +127,7 @@ fn attended() -> Wishes {
         interrupted: None,
         data: GivenData { environment: Settings::data_in_environment(), ..GivenData::default() },
         plan: None,
+        from: None,
         shell_integration: None,
         attended: true,
     }

@@ -56,7 +56,7 @@ pub(super) fn try_other_ways(
         let outcome = attempt(around, &ended, &way, wishes, watcher)?;
         // Whoever stopped in between wants all of it to stop.
         let Some(Outcome { failed, there, replaced }) = outcome else { return Ok(ended) };
-        let how = Resumption { failed, there, replaced, mended: Vec::new() };
+        let how = Resumption { there, replaced, ..Resumption::of(failed) };
         ended = resume_once(around, &ended.session_id, &how, wishes, watcher)?;
     }
     Ok(ended)

@@ -6,11 +6,12 @@ use std::{collections::HashSet, path::PathBuf};
 use indexmap::IndexMap;
 
 use super::{
-    Ended, GivenData, Request, RunError, Surroundings, Wishes,
+    Ended, GivenData, Inheritance, Request, RunError, Surroundings, Wishes,
     data::UserData,
     ending::close,
     examine::expiry_under_lock,
     look::look,
+    paper::Paper,
     platform,
     prune::expired,
     repair::mend_and_go_on,
@@ -27,15 +28,14 @@ use crate::{
     catalog::Catalog,
     exec::{Probe, ProbeEnd, probe},
     flow::{
-        Ask, Asked, Effect, Input, Offer, Presence, Refusal, Rehearsal, Stack, Step, Waiting, Walk,
-        Wanted, plan_problems, recorded_facts,
+        self, Ask, Asked, Effect, Input, Offer, Presence, Refusal, Rehearsal, Stack, Step, Waiting,
+        Walk, Wanted, plan_problems, recorded_facts,
     },
     model::{
-        Agent, ApprovedBy, Digest, Document, EventKind, ExecutionMode, ExpandedFrom, PauseReason,
-        Phase, Plan, Platform, Profile, Session, SessionId, SessionStatus, Task, TaskId, WALK,
-        nearest,
+        Agent, ApprovedBy, Digest, Document, EventKind, ExecutionMode, PauseReason, Phase, Plan,
+        Platform, Profile, Session, SessionId, SessionStatus, Task, TaskId, WALK, nearest,
     },
-    store::{Recorder, Request as Letter},
+    store::Request as Letter,
 };
 
 /// What came of an input.
@@ -52,19 +52,19 @@ pub enum Taken {
 /// A session on its way to a plan, held by us alone.
 #[derive(Debug)]
 pub struct Conversation<'c> {
-    around: &'c Surroundings,
-    catalog: &'c Catalog,
-    offer: Offer<'c>,
-    profiles: Vec<&'c Profile>,
-    platform: Platform,
-    recorder: Recorder,
-    facts: Option<Presence>,
+    pub(super) around: &'c Surroundings,
+    pub(super) catalog: &'c Catalog,
+    pub(super) offer: Offer<'c>,
+    pub(super) profiles: Vec<&'c Profile>,
+    pub(super) platform: Platform,
+    pub(super) paper: Paper,
+    pub(super) facts: Option<Presence>,
     /// What was looked for to know the facts.
-    looked_for: HashSet<TaskId>,
-    secrets: Secrets,
-    plan: Option<(Plan, Digest)>,
+    pub(super) looked_for: HashSet<TaskId>,
+    pub(super) secrets: Secrets,
+    pub(super) plan: Option<(Plan, Digest)>,
     /// What is to be known of the session that was taken up.
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// Where other processes leave what they want of a session.
@@ -84,7 +84,7 @@ impl Mailbox {
 
 /// In memory, and nowhere else.
 #[derive(Default)]
-struct Secrets {
+pub(super) struct Secrets {
     values: IndexMap<String, String>,
     held: HashSet<String>,
 }
@@ -101,6 +101,8 @@ fn is_conversation(session: &Document, has_plan: bool) -> bool {
     let is_made_here = session.plan.digest.is_some() && recorded_facts(session).is_some();
     session.phase.current <= Phase::PresentPlan
         && session.plan.approved_at.is_none()
+        // What was executed in part is answered otherwise only by revising it.
+        && !flow::anything_begun(session)
         && (is_without_plan(session) || is_made_here || !has_plan)
 }
 
@@ -127,12 +129,12 @@ impl<'c> Conversation<'c> {
         around: &'c Surroundings,
         catalog: &'c Catalog,
         stack: Stack,
-        expanded_from: Option<ExpandedFrom>,
+        inherited: Option<Inheritance>,
     ) -> Result<Self, RunError> {
         // Whoever else is at work in this home is named before anything more is asked.
         let _only = around.store.lock_runner(&around.pen)?;
         let mut created = beginning(around.clock.session_id(), Agent::user());
-        created.expanded_from = expanded_from;
+        created.expanded_from = inherited.as_ref().map(|inherited| inherited.from.clone());
         created.objective = Some(WALK.into());
         let id = created.session_id.clone();
         let (offer, profiles) = (shelf::offer(catalog), shelf::profiles(catalog));
@@ -161,6 +163,7 @@ impl<'c> Conversation<'c> {
                 .map_err(|refusal| unready(vec![mistake_of(&refusal)]))?;
             rehearsal.record(step.events)?;
         }
+        rehearsal.record(inherited.into_iter().flat_map(|inherited| inherited.copied))?;
         let first = EventKind::SessionCreated(Box::new(created));
         let (recorder, _) = around.store.create(&id, &around.pen, first, &now)?;
         let mut conversation = Self {
@@ -169,7 +172,7 @@ impl<'c> Conversation<'c> {
             offer,
             profiles,
             platform,
-            recorder,
+            paper: Paper::Record(Box::new(recorder)),
             facts: None,
             looked_for: HashSet::new(),
             secrets: Secrets::default(),
@@ -208,7 +211,7 @@ impl<'c> Conversation<'c> {
             offer,
             profiles,
             platform: platform(&around.environment),
-            recorder,
+            paper: Paper::Record(Box::new(recorder)),
             facts: None,
             looked_for: HashSet::new(),
             secrets: Secrets::default(),
@@ -222,12 +225,12 @@ impl<'c> Conversation<'c> {
         if conversation.session().phase.current == Phase::PresentPlan {
             conversation.tell(Input::Back)?;
         }
-        conversation.recorder.settle()?;
+        conversation.paper.settle()?;
         Ok(conversation)
     }
 
     pub fn session(&self) -> &Session {
-        self.recorder.session()
+        self.paper.session()
     }
 
     /// What is to be known of the session that was taken up.
@@ -244,7 +247,7 @@ impl<'c> Conversation<'c> {
         self.plan.as_ref().map(|(plan, _)| plan)
     }
 
-    fn walk(&self) -> Walk<'_> {
+    pub(super) fn walk(&self) -> Walk<'_> {
         let mut walk = Walk {
             offer: &self.offer,
             profiles: &self.profiles,
@@ -297,22 +300,14 @@ impl<'c> Conversation<'c> {
 
     /// Before it is shown, a plan is beside the record.
     fn keep(&mut self, plan: Plan) -> Result<(), RunError> {
-        let store = &self.around.store;
-        match store.plan(&self.session().meta.id)? {
-            Some(kept) if kept == plan => {}
-            Some(_) => self.recorder.replace_plan(store, &plan)?,
-            None => self.recorder.keep_plan(store, &plan)?,
-        }
+        self.paper.keep(&self.around.store, &plan)?;
         let digest = plan.compute_digest();
         self.plan = Some((plan, digest));
         Ok(())
     }
 
-    fn record(&mut self, events: Vec<EventKind>) -> Result<(), RunError> {
-        self.recorder.record(events, &self.around.clock.now())?;
-        // Whoever reads the document finds in it what the person sees.
-        self.recorder.settle()?;
-        Ok(())
+    pub(super) fn record(&mut self, events: Vec<EventKind>) -> Result<(), RunError> {
+        self.paper.record(events, &self.around.clock)
     }
 
     /// The answer to something that was given beforehand, on the command line or in a file. A secret
@@ -335,7 +330,9 @@ impl<'c> Conversation<'c> {
 
     /// Takes what other processes have left for us: whether we are asked to pause, and why.
     pub fn asked_to_pause(&mut self) -> Result<Option<String>, RunError> {
-        let letters = self.around.store.take_letters(&self.recorder)?;
+        // Whoever has only a draft takes nobody's letters.
+        let Paper::Record(recorder) = &self.paper else { return Ok(None) };
+        let letters = self.around.store.take_letters(recorder)?;
         Ok(letters
             .into_iter()
             .next()
@@ -397,17 +394,13 @@ impl<'c> Conversation<'c> {
     /// Leaves the walk where it is. Whoever comes back finds it so.
     pub fn pause(mut self, context: &str) -> Result<Ended, RunError> {
         let (reason, context) = (PauseReason::UserRequest, context.to_owned());
+        if let Paper::Draft(draft) = self.paper {
+            return Ok(draft.given_up());
+        }
         self.record(vec![EventKind::SessionPaused { reason, context: Some(context.clone()) }])?;
-        let session = self.recorder.close()?;
-        Ok(Ended {
-            session_id: session.meta.id.clone(),
-            status: SessionStatus::Paused,
-            reason: Some(context),
-            undecided: false,
-            unapproved: None,
-            troubles: Vec::new(),
-            instead: None,
-        })
+        let id = self.id();
+        self.paper.close()?;
+        Ok(Ended::stopped(id, SessionStatus::Paused, context))
     }
 
     /// Approves the plan that was shown, and executes it: to its end, or to where it must stop.
@@ -421,6 +414,11 @@ impl<'c> Conversation<'c> {
         let Some((plan, digest)) = self.plan.take() else {
             return Err(RunError::NoPlan { id: self.id() });
         };
+        if let Paper::Draft(draft) = &self.paper {
+            let data = GivenData { file: self.secrets.values, ..GivenData::default() };
+            let wishes = Wishes { data, ..wishes.clone() };
+            return draft.carry_out(self.around, &plan, &digest, mode, wishes, watcher);
+        }
         // Whoever cannot run it now has not approved it yet.
         let only = match self.around.store.lock_runner(&self.around.pen) {
             Ok(only) => only,
@@ -433,7 +431,9 @@ impl<'c> Conversation<'c> {
         if let Taken::Refused(_) = self.tell(Input::Approve { digest: digest_shown, by, mode })? {
             return Err(RunError::NoPlan { id: self.id() });
         }
-        let Self { around, recorder, secrets, .. } = self;
+        let Self { around, paper: Paper::Record(recorder), secrets, .. } = self else {
+            return Err(RunError::NoPlan { id: self.id() });
+        };
         // What was typed for a tool that is no longer planned is nobody's business.
         let is_asked = |key: &String| plan.user_data.contains_key(key);
         let secrets: IndexMap<_, _> =
@@ -446,7 +446,8 @@ impl<'c> Conversation<'c> {
             let data = UserData::of(&plan, secrets);
             let review = mode == ExecutionMode::ReviewEachStep;
             let options = Options { review, ..wishes.options(Agent::user()) };
-            let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+            let mut run =
+                Run::new(around, *recorder, plan, digest, data, options, signals, watcher);
             let ended = drive(&mut run, None, None).await;
             close(run, ended)
         })?;
@@ -454,6 +455,6 @@ impl<'c> Conversation<'c> {
     }
 }
 
-fn unready(mistakes: Vec<Mistake>) -> RunError {
+pub(super) fn unready(mistakes: Vec<Mistake>) -> RunError {
     RunError::Unready(Box::new(Unready { mistakes, ..Unready::default() }))
 }

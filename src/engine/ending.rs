@@ -29,6 +29,27 @@ pub struct Ended {
     pub(super) instead: Option<Alternative>,
 }
 
+impl Ended {
+    /// Of a session whose plan waits for approval.
+    pub(super) fn waiting(session_id: SessionId, why: &str, digest: Digest) -> Self {
+        let paused = Self::stopped(session_id, SessionStatus::Paused, why.to_owned());
+        Self { unapproved: Some(digest), ..paused }
+    }
+
+    /// Of a session that has come to a stop, and why.
+    pub(super) fn stopped(session_id: SessionId, status: SessionStatus, why: String) -> Self {
+        Self {
+            session_id,
+            status,
+            reason: Some(why),
+            undecided: false,
+            unapproved: None,
+            troubles: Vec::new(),
+            instead: None,
+        }
+    }
+}
+
 pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
     run.flush()?;
     if run.session().phase.current == Phase::Execute {

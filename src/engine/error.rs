@@ -61,6 +61,20 @@ pub enum RunError {
     NulInDatum(String),
     #[error("session {id} is {}; there is nothing to resume", .status.name())]
     NotResumable { id: SessionId, status: SessionStatus },
+    #[error("session {id} is {}, and only one that is complete can be added to", .status.name())]
+    NotExpandable { id: SessionId, status: SessionStatus },
+    #[error("task `{task}` of session {id} cannot be taken as it is: {why}")]
+    NotOverridable { id: SessionId, task: TaskId, why: String },
+    #[error("the catalog does not have what is left of session {id}: {}", .tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
+    NotInCatalog { id: SessionId, tasks: Vec<TaskId> },
+    #[error("session {id} cannot go on at `{task}`: {why}")]
+    NotFromThere { id: SessionId, task: TaskId, why: String },
+    #[error("session {id} cannot be revised: {why}")]
+    NotRevisable { id: SessionId, why: String },
+    #[error("session {id} has changed meanwhile, and nothing of the revision was recorded")]
+    ChangedMeanwhile { id: SessionId },
+    #[error("there is no complete session to add to")]
+    NothingToExpand,
     #[error("there is no session to resume")]
     NothingToResume,
     #[error("session {id} belongs to another machine ({hostname})")]

@@ -1,5 +1,6 @@
 //! Drives sessions: the clock, the machine we are on, and the run that records what happens.
 
+mod after_restart;
 mod alternative;
 mod apply;
 mod approve;
@@ -17,20 +18,26 @@ mod ending;
 mod error;
 mod estimates;
 mod examine;
+mod expansion;
 mod look;
 mod lost_attempts;
 mod machine;
 mod opening;
 mod package_locks;
+mod paper;
 mod password;
 mod pause;
+mod planned_anew;
 mod platform;
 mod prepare;
 mod probes;
 mod prune;
 mod recover;
+mod rehearsing;
 mod repair;
 mod request;
+mod revising;
+mod revision;
 mod rights;
 mod run;
 mod script;
@@ -45,6 +52,7 @@ mod start;
 mod tasks;
 mod tell;
 mod unready;
+mod verification;
 mod wishes;
 
 pub use crate::{
@@ -53,8 +61,8 @@ pub use crate::{
     flow::gates::NotForced,
     flow::{
         Ask, Asked, ChosenBy, Context, Expiry, Finding, Input, NoRecipe, PlanProblem, Presence,
-        Recipe, RecipeSource, Refusal, Shell, Situation, Stack, State, TOOLS_ADDED, TOOLS_LEFT_OUT,
-        Waiting, Wanted, count, how_long,
+        Recipe, RecipeSource, Refusal, STACK_TYPE, Shell, Situation, Stack, State, TOOLS_ADDED,
+        TOOLS_LEFT_OUT, Waiting, Wanted, count, how_long,
     },
     store::{Listing, SessionSummary},
 };
@@ -69,6 +77,7 @@ pub use ending::Ended;
 pub use error::{Missing, RunError};
 pub use estimates::{Durations, known_durations};
 pub use examine::{Examination, Expiries, examine, expiries, liveliness};
+pub use expansion::{Inheritance, expandable, inheritance, newest_complete};
 pub use machine::machine;
 pub use opening::{Found, Summary, context_of, newest_of_interest, summary};
 pub use pause::{PauseAnswer, ask_to_pause};
@@ -81,6 +90,7 @@ pub use recover::{
 };
 pub use repair::mend;
 pub use request::Request;
+pub use revision::{Revised, Revision, reviewed, revision};
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
 pub use sessions::{apply, newest_unfinished, read_plan, resume};
@@ -93,4 +103,5 @@ pub use shell_files::{
 pub use start::{Ready, plan, ready};
 pub use tell::{Asker, Person, Told, Watcher};
 pub use unready::{Mistake, Unanswered, Unready};
+pub use verification::override_verification;
 pub use wishes::{Approval, Failed, Wishes};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{RunError, run::Run};
+use super::{RunError, run::Run, verification::Verified};
 use crate::{
     exec::{PROBE_LIMIT, Probe, ProbeEnd, probe, redact},
     flow,
@@ -13,6 +13,7 @@ use crate::{
 pub(super) struct Seen {
     pub output: String,
     pub error: Option<String>,
+    pub end: ProbeEnd,
 }
 
 impl Run<'_> {
@@ -53,13 +54,16 @@ impl Run<'_> {
         Ok(found.then_some(result))
     }
 
-    /// Whether a task's verification is content; otherwise what is wrong.
-    pub(super) async fn verify(&mut self, task: &PlanTask) -> Result<Result<(), String>, RunError> {
-        let Some(verification) = &task.verification else { return Ok(Ok(())) };
-        let judge = |output: &str| flow::judge(verification, output);
-        let command = &verification.command;
-        let seen = self.probe(task, ProbeKind::Verification, command, judge).await?;
-        Ok(seen.error.map_or(Ok(()), |error| Err(format!("verification failed: {error}"))))
+    /// Whether a task is not there, beyond doubt.
+    pub(super) async fn is_surely_gone(&mut self, task: &PlanTask) -> Result<bool, RunError> {
+        let Some(detection) = &task.detection else { return Ok(false) };
+        let indicator = detection.installed_indicator.as_deref();
+        if indicator.is_some_and(|path| self.around.environment.expand(path).exists()) {
+            return Ok(false);
+        }
+        let Some(command) = &detection.check_command else { return Ok(indicator.is_some()) };
+        let seen = self.probe(task, ProbeKind::Detection, command, |_| Ok(())).await?;
+        Ok(matches!(seen.end, ProbeEnd::Exited { code, .. } if code != 0))
     }
 
     pub(super) async fn version(&mut self, task: &PlanTask) -> Result<Option<String>, RunError> {
@@ -72,7 +76,7 @@ impl Run<'_> {
     /// Whether a task turns out to be done though nobody knows how its command ended.
     pub(super) async fn is_done_after_all(&mut self, task: &PlanTask) -> Result<bool, RunError> {
         if task.verification.is_some() {
-            return Ok(self.verify(task).await?.is_ok());
+            return Ok(self.verify(task).await? == Verified::Passed);
         }
         Ok(self.detect(task).await?.is_some())
     }
@@ -93,15 +97,15 @@ impl Run<'_> {
         let asked = Probe { command, environment: &around.environment, path: &path, setup: &setup };
         let end = self.meanwhile(probe(&asked)).await?;
         let took = around.clock.now().steady.saturating_sub(before);
-        let (code, output, error) = match end {
+        let (code, output, error) = match &end {
             ProbeEnd::Exited { code, output } => {
-                let output = String::from_utf8_lossy(&output).into_owned();
-                let error = if code == 0 {
+                let output = String::from_utf8_lossy(output).into_owned();
+                let error = if *code == 0 {
                     judge(&output).err()
                 } else {
                     Some(format!("exit code {code}"))
                 };
-                (Some(code), output, error)
+                (Some(*code), output, error)
             }
             ProbeEnd::Signaled(signal) => {
                 (None, String::new(), Some(format!("ended by signal {signal}")))
@@ -110,14 +114,14 @@ impl Run<'_> {
                 let error = format!("no answer within {} s", PROBE_LIMIT.as_secs());
                 (None, String::new(), Some(error))
             }
-            ProbeEnd::NotStarted(error) => (None, String::new(), Some(error)),
+            ProbeEnd::NotStarted(error) => (None, String::new(), Some(error.clone())),
         };
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         // It was judged by all it said; what is kept and shown of it holds no secret.
         let output = redact(&self.data.secrets(), output.as_bytes());
         let output = String::from_utf8_lossy(&output).into_owned();
         self.record_probe(task, kind, command, millis, code, error.clone(), &output);
-        Ok(Seen { output, error })
+        Ok(Seen { output, error, end })
     }
 
     #[expect(clippy::too_many_arguments, reason = "each becomes a field of the event")]

@@ -8,9 +8,11 @@ use super::{
     apply::apply_plan,
     changed_plan::{follow_the_catalog, kept_plan},
     data::UserData,
+    deciding::Said,
     ending::{Ended, close, complete, fail, pause},
     examine::{Examination, examine, expiry_under_lock},
     machine,
+    planned_anew::{lacks_a_plan, planned_anew},
     prune::expired,
     repair::mend_and_go_on,
     rights::NotAuthorized,
@@ -25,7 +27,7 @@ use crate::{
     flow::{self, GivenPlan, plan_problems},
     model::{
         Agent, ApprovedBy, Digest, EventKind, ExecutionMode, PauseReason, Phase, Plan, PlanTask,
-        Session, SessionId, SessionStatus, TaskId, TaskStatus,
+        Session, SessionId, SessionStatus, TaskId, TaskStatus, nearest,
     },
     store::{LARGEST_PLAN, Recorder, SessionSummary, Store},
 };
@@ -108,7 +110,8 @@ pub fn resume(
     wishes: &Wishes,
     watcher: &mut Watcher<'_>,
 ) -> Result<Ended, RunError> {
-    let ended = resume_once(around, id, &Resumption::of(failed), wishes, watcher)?;
+    let how = Resumption { from: wishes.from.clone(), ..Resumption::of(failed) };
+    let ended = resume_once(around, id, &how, wishes, watcher)?;
     mend_and_go_on(around, ended, wishes, watcher)
 }
 
@@ -122,7 +125,7 @@ pub(super) fn resume_once(
 ) -> Result<Ended, RunError> {
     let known = look_before(around, id)?;
     within_runtime(async {
-        let signals = Signals::listen().map_err(RunError::Runtime)?;
+        let mut signals = Signals::listen().map_err(RunError::Runtime)?;
         let _only = around.store.lock_runner(&around.pen)?;
         let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
         if let Some(imported) = recorder.imported() {
@@ -136,7 +139,14 @@ pub(super) fn resume_once(
                 watcher(Told::Event(&event));
             }
         }
-        let mut plan = plan_of(around, &recorder, wishes.plan.as_deref())?;
+        let is_anew = wishes.plan.is_none()
+            && lacks_a_plan(recorder.session())
+            && matches!(around.store.plan(id), Ok(None));
+        let mut plan = if is_anew {
+            planned_anew(around, recorder.session(), how.failed, &mut signals).await?
+        } else {
+            plan_of(around, &recorder, wishes.plan.as_deref())?
+        };
         let mut replaced = Vec::new();
         if let Some(other) = follow_the_catalog(around, &recorder, &plan, wishes, watcher)? {
             (plan, replaced) = (other.plan, other.events);
@@ -158,7 +168,14 @@ pub(super) fn resume_once(
             // Whoever names a digest means that plan, approved before or not.
             approves(approval, &digest)?;
         }
+        if let Some(task) = &how.from {
+            passed_by_on_the_way(session, &plan, task)?;
+        }
         let data = UserData::gather(&plan, Some(session), &wishes.data)?;
+        if is_anew {
+            // Nothing is executed that is not kept first.
+            recorder.keep_plan(&around.store, &plan)?;
+        }
         if !replaced.is_empty() {
             recorder.replace_plan(&around.store, &plan)?;
         }
@@ -313,12 +330,22 @@ pub(super) async fn drive(
     if let Some(how) = resumed {
         take_over(run, how)?;
     }
+    // What is decided about tasks is recorded while they are executed.
+    let is_decided = run.session().phase.current == Phase::Execute;
+    if let Some(how) = resumed.filter(|_| is_decided) {
+        decide_about_failed(run, how)?;
+    }
     run.decide_about_shells();
     if let Some(Approach { approved_by, replaced, unfinished }) = approach {
         for event in replaced {
             run.queue(event);
         }
         run.flush()?;
+        if flow::back_to_plan(run.session(), &run.plan).is_some()
+            && let Some(ended) = decide_before_anew(run).await?
+        {
+            return Ok(ended);
+        }
         if let Some(revised) = flow::back_to_plan(run.session(), &run.plan) {
             run.queue(revised);
             run.flush()?;
@@ -339,6 +366,9 @@ pub(super) async fn drive(
         }
         run.flush()?;
     }
+    if let Some(how) = resumed.filter(|_| !is_decided) {
+        decide_about_failed(run, how)?;
+    }
     let tasks = &run.session().tasks;
     let settled = tasks.values().filter(|task| task.status.is_settled()).count();
     let total = tasks.len();
@@ -358,20 +388,41 @@ pub(super) async fn drive(
     match end {
         TaskEnd::Settled => complete(run),
         TaskEnd::Failed => fail(run),
-        TaskEnd::Stopped => {
-            let reason = run.stop.reason.clone().unwrap_or_else(|| "asked to stop".into());
-            let ended = pause(run, PauseReason::UserRequest, reason, false)?;
-            let instead = run.instead.take();
-            let mends = instead.as_ref().is_some_and(|way| way.way == flow::Way::Repair);
-            let troubles = if mends { run.troubles.clone() } else { Vec::new() };
-            Ok(Ended { troubles, instead, ..ended })
-        }
+        TaskEnd::Stopped => stop(run),
         TaskEnd::Undecided(what) => pause(run, PauseReason::SystemError, what, true),
     }
 }
 
-/// The first events of a resumed run: what the one before left unsaid, and what was decided since.
+fn stop(run: &mut Run<'_>) -> Result<Ended, RunError> {
+    let reason = run.stop.reason.clone().unwrap_or_else(|| "asked to stop".into());
+    let ended = pause(run, PauseReason::UserRequest, reason, false)?;
+    let instead = run.instead.take();
+    let mends = instead.as_ref().is_some_and(|way| way.way == flow::Way::Repair);
+    let troubles = if mends { run.troubles.clone() } else { Vec::new() };
+    Ok(Ended { troubles, instead, ..ended })
+}
+
+/// What failed is decided about while it is on record: what is planned anew begins anew.
+async fn decide_before_anew(run: &mut Run<'_>) -> Result<Option<Ended>, RunError> {
+    let plan = std::sync::Arc::clone(&run.plan);
+    let is_failed = |run: &Run<'_>, task: &PlanTask| {
+        run.task_record(task).is_some_and(|record| record.status == TaskStatus::Failed)
+    };
+    for task in &plan.tasks {
+        if is_failed(run, task) && run.decide_about_failure(task).await? == Said::Stop {
+            return stop(run).map(Some);
+        }
+    }
+    run.flush()?;
+    Ok(None)
+}
+
+/// The first events of a resumed run: what the one before left unsaid.
 fn take_over(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
+    run.set_up_elsewhere.extend(how.there.clone());
+    if how.is_taken_up {
+        return Ok(());
+    }
     if run.session().meta.status == SessionStatus::InProgress {
         run.queue(EventKind::SessionPaused {
             reason: PauseReason::SystemError,
@@ -379,10 +430,21 @@ fn take_over(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
         });
     }
     run.queue(EventKind::SessionResumed {});
-    run.flush()?;
-    run.set_up_elsewhere.extend(how.there.clone());
+    run.flush().map(drop)
+}
+
+/// What was decided about tasks since the last run.
+fn decide_about_failed(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
     if let Some((task_id, reason)) = how.replaced.clone() {
         run.record(EventKind::TaskSkipped { task_id, reason, because_of: None })?;
+    }
+    if let Some(from) = &how.from {
+        let reason = format!("passed by: the session went on at {from}");
+        for task_id in passed_by_on_the_way(run.session(), &run.plan, from)? {
+            let reason = reason.clone();
+            run.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
+        }
+        run.flush()?;
     }
     let tasks = run.session().tasks.values();
     let failed_tasks: Vec<TaskId> = tasks
@@ -406,4 +468,44 @@ fn take_over(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
         }
     }
     run.flush().map(drop)
+}
+
+/// The tasks that are not done and stand before the one that a session is to go on at.
+fn passed_by_on_the_way(
+    session: &Session,
+    plan: &Plan,
+    from: &TaskId,
+) -> Result<Vec<TaskId>, RunError> {
+    let not = |why: String| RunError::NotFromThere {
+        id: session.meta.id.clone(),
+        task: from.clone(),
+        why,
+    };
+    let Some(at) = plan.tasks.iter().position(|task| task.id == *from) else {
+        let names = plan.tasks.iter().map(|task| task.id.as_str());
+        let near = nearest(from.as_str(), names).map(|near| format!("; did you mean `{near}`?"));
+        return Err(not(format!("its plan has no such task{}", near.unwrap_or_default())));
+    };
+    let status = |id: &TaskId| session.tasks.get(id).map_or(TaskStatus::Pending, |t| t.status);
+    if status(from).is_settled() {
+        return Err(not(format!("it is {} already", status(from).name())));
+    }
+    let before = plan.tasks[..at].iter().map(|task| &task.id);
+    let open: Vec<TaskId> = before.filter(|id| !status(id).is_settled()).cloned().collect();
+    let mut needed = vec![from.clone()];
+    for task in plan.tasks[..=at].iter().rev().filter(|task| task.id != *from) {
+        let is_needed =
+            |of: &TaskId| plan.task(of).is_some_and(|of| of.depends_on.contains(&task.id));
+        if needed.iter().any(is_needed) {
+            needed.push(task.id.clone());
+        }
+    }
+    if let Some(task) = open.iter().find(|task| needed.contains(task)) {
+        return Err(not(format!("it needs {task}, which is not done")));
+    }
+    let is_running = |id: &&TaskId| session.tasks.get(*id).is_some_and(|t| !t.in_flight.is_empty());
+    match open.iter().find(is_running) {
+        Some(task) => Err(not(format!("how the last command of {task} ended is not recorded yet"))),
+        None => Ok(open),
+    }
 }

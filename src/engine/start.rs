@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{
-    Approval, GivenData, RunError, Wishes,
+    Approval, GivenData, Inheritance, RunError, Wishes,
     data::UserData,
     ending::{Ended, close},
     machine, platform,
@@ -17,10 +17,7 @@ use super::{
 };
 use crate::{
     catalog::Catalog,
-    model::{
-        Agent, ApprovedBy, EventKind, PauseReason, Plan, SessionCreated, SessionId, SessionStatus,
-        VERSION,
-    },
+    model::{Agent, ApprovedBy, EventKind, PauseReason, Plan, SessionCreated, SessionId, VERSION},
 };
 
 const WAITS: &str = "the plan waits for approval";
@@ -54,11 +51,13 @@ pub fn ready(
     catalog: &Catalog,
     request: &Request,
     wishes: &Wishes,
+    inherited: Option<&Inheritance>,
 ) -> Result<Ready, RunError> {
     within_runtime(async {
         let mut signals = Signals::listen().map_err(RunError::Runtime)?;
         let approved_by = wishes.approval.as_ref().map_or(ApprovedBy::User, Approval::given_by);
-        let created = beginning(around.clock.session_id(), agent_of(approved_by));
+        let mut created = beginning(around.clock.session_id(), agent_of(approved_by));
+        created.expanded_from = inherited.map(|inherited| inherited.from.clone());
         let earlier = unfinished(&around.store, None)?;
         let open = earlier.first().map(|id| {
             format!(
@@ -66,8 +65,10 @@ pub fn ready(
             )
         });
         let approval = wishes.approval.as_ref();
+        let copied = inherited.map(|inherited| inherited.copied.clone()).unwrap_or_default();
         let with =
             preparation(around, catalog, request, created.clone(), earlier, approval, &mut signals);
+        let with = Preparation { copied, ..with };
         let prepared = prepare(with).await?;
         check_rights(around, &prepared.plan)?;
         Ok(Ready { prepared, created, open })
@@ -90,7 +91,7 @@ impl Ready {
         let (ended, secrets) = self.start_once(around, wishes, watcher)?;
         // What was given for the walk is in the session by now; secrets are only here.
         let data = GivenData { file: secrets, ..GivenData::default() };
-        let again = Wishes { data, approval: wishes.approval.clone(), plan: None, ..*wishes };
+        let again = Wishes { data, plan: None, ..wishes.clone() };
         mend_and_go_on(around, ended, &again, watcher)
     }
 
@@ -129,16 +130,7 @@ impl Ready {
             if !is_approved {
                 watcher(Told::Plan(&plan));
                 recorder.close()?;
-                let ended = Ended {
-                    session_id: id,
-                    status: SessionStatus::Paused,
-                    reason: Some(WAITS.into()),
-                    undecided: false,
-                    unapproved: Some(digest),
-                    troubles: Vec::new(),
-                    instead: None,
-                };
-                return Ok((ended, secrets));
+                return Ok((Ended::waiting(id, WAITS, digest), secrets));
             }
             let held = secrets.iter().filter(|(key, _)| plan.user_data.contains_key(*key));
             let held = held.map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -169,6 +161,7 @@ fn preparation<'a>(
         created,
         now: around.clock.now().wall,
         unfinished,
+        copied: Vec::new(),
         approval,
         signals,
     }

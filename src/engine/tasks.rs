@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 use super::{RunError, commands::CommandEnd, deciding::Said, run::Run};
 use crate::{
     flow::{self, Diagnosis},
-    model::{ErrorClass, EventKind, Extra, FailureContext, PlanTask, TaskRecord, TaskStatus},
+    model::{
+        ErrorClass, EventKind, Extra, FailureContext, PlanTask, ResumeAction, TaskRecord,
+        TaskStatus,
+    },
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,18 +24,36 @@ pub(super) enum TaskEnd {
 }
 
 impl Run<'_> {
-    /// All tasks, in plan order, but first what is still running; stops at the first that failed
+    /// All tasks, in plan order, but first what is still running or undecided; stops at the first that failed
     /// unless told to keep going.
     pub(super) async fn execute(&mut self) -> Result<TaskEnd, RunError> {
         let plan = Arc::clone(&self.plan);
-        let open: Vec<_> = plan.tasks.iter().filter(|task| self.is_open(task)).collect();
+        let gone = self.gone_with_the_restart().await?;
+        self.verify_what_was_deferred().await?;
+        let open: Vec<_> = plan.tasks.iter().filter(|task| self.is_pressing(task)).collect();
         let begun = self.execute_these(open).await?;
         // What was queued of them must be known before they are met again.
         self.flush()?;
         if begun != TaskEnd::Settled && !(begun == TaskEnd::Failed && self.options.keep_going) {
             return Ok(begun);
         }
-        self.execute_these(&plan.tasks).await
+        self.do_again(gone)?;
+        let end = self.execute_these(&plan.tasks).await?;
+        if end == TaskEnd::Settled {
+            // What could not be told when it was set up may have come up meanwhile.
+            self.verify_what_was_deferred().await?;
+        }
+        Ok(end)
+    }
+
+    /// Whether a task comes before all others: what is still running, and where somebody is there
+    /// to decide, what waits for a decision.
+    fn is_pressing(&self, task: &PlanTask) -> bool {
+        let is_undecided = || {
+            let point = self.session().resume_point_of(&task.id);
+            point.is_some_and(|point| point.action == ResumeAction::Choose)
+        };
+        self.is_open(task) || self.is_attended() && is_undecided()
     }
 
     async fn execute_these<'t>(
@@ -112,10 +133,14 @@ impl Run<'_> {
             }
         }
         let is_fresh = !self.task_record(task).is_some_and(flow::has_begun);
+        let is_ours = self.was_ours(task);
         if (is_fresh || self.set_up_elsewhere.contains(&task.id))
             && let Some(mut found) = self.detect(task).await?
         {
-            if !is_fresh || status == TaskStatus::Failed {
+            if is_ours {
+                found.remove("already_installed");
+                found.insert("installed_before_revision".into(), Value::Bool(true));
+            } else if !is_fresh || status == TaskStatus::Failed {
                 // It was not there before: it came by another way.
                 found.remove("already_installed");
                 found.insert("another_way".into(), Value::Bool(true));
@@ -143,6 +168,12 @@ impl Run<'_> {
                 CommandEnd::Undecided(what) => return Ok(TaskEnd::Undecided(what)),
             }
         }
+        self.finish(task).await
+    }
+
+    /// What comes behind a task's commands: what a person does by hand, the lines for shells, and
+    /// the look whether it works.
+    async fn finish(&mut self, task: &PlanTask) -> Result<TaskEnd, RunError> {
         if !task.manual.is_empty() {
             match self.ask_about_hand_work(task).await? {
                 Said::Again | Said::Nothing => {}
@@ -159,10 +190,10 @@ impl Run<'_> {
         if task.manual.is_empty() && !self.add_to_shells(task)? {
             return Ok(TaskEnd::Failed);
         }
-        let verified = self.verify(task).await?;
+        let verified = self.judge_task(task).await?;
         if !task.manual.is_empty()
             && !self.is_attended()
-            && (verified.is_err() || task.verification.is_none())
+            && (verified != Ok(None) || task.verification.is_none())
         {
             // Nobody is here to do it; what could be done without a person is done.
             let reason = format!("a person does it: {}", task.manual.join("; "));
@@ -170,13 +201,24 @@ impl Run<'_> {
             self.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
             return Ok(TaskEnd::Settled);
         }
-        if let Err(error) = verified {
-            return self.fail(task, error, Diagnosis::of(ErrorClass::VerificationFailed)).await;
-        }
+        let verified = match verified {
+            Ok(how) => how,
+            Err(error) => {
+                let diagnosis = Diagnosis::of(ErrorClass::VerificationFailed);
+                return self.fail(task, error, diagnosis).await;
+            }
+        };
         if !task.manual.is_empty() && !self.add_to_shells(task)? {
             return Ok(TaskEnd::Failed);
         }
-        self.complete(task, Map::new()).await
+        let verified = verified.map(|how| ("verification".to_owned(), Value::from(how)));
+        self.complete(task, verified.into_iter().collect()).await
+    }
+
+    /// Whether a task that begins anew was set up by this very session before.
+    fn was_ours(&self, task: &PlanTask) -> bool {
+        let result = self.task_record(task).and_then(|record| record.result.as_ref());
+        result.is_some_and(|result| !result.contains_key("already_installed"))
     }
 
     fn is_open(&self, task: &PlanTask) -> bool {

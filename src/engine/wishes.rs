@@ -54,11 +54,22 @@ pub(super) struct Resumption {
     pub replaced: Option<(TaskId, String)>,
     /// What was wrong with the machine and has had its repair.
     pub mended: Vec<&'static str>,
+    /// Whether it is in progress again already, by the same hand.
+    pub is_taken_up: bool,
+    /// The task to go on at: those before it are passed by.
+    pub from: Option<TaskId>,
 }
 
 impl Resumption {
     pub(super) fn of(failed: Failed) -> Self {
-        Self { failed, there: None, replaced: None, mended: Vec::new() }
+        Self {
+            failed,
+            there: None,
+            replaced: None,
+            mended: Vec::new(),
+            is_taken_up: false,
+            from: None,
+        }
     }
 }
 
@@ -75,6 +86,8 @@ pub struct Wishes {
     pub data: GivenData,
     /// The plan to go on with, where the session has none that can be read.
     pub plan: Option<PathBuf>,
+    /// The task to go on at, where that is not the first that is not done.
+    pub from: Option<TaskId>,
     /// Whether lines may be added to the configuration of shells, if that is decided.
     pub shell_integration: Option<ShellChoice>,
     /// Whether somebody is there who decides what comes up.
@@ -92,6 +105,7 @@ impl Wishes {
             interrupted: None,
             data: GivenData::default(),
             plan: None,
+            from: None,
             shell_integration: None,
             attended: false,
         }

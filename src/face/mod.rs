@@ -13,6 +13,7 @@ mod plan;
 mod progress;
 mod prune;
 mod recover;
+mod revision;
 mod sessions;
 mod shell;
 mod status;
@@ -33,6 +34,7 @@ pub use plan::{gate_text, plan_json, plan_screen, plan_text};
 pub use progress::{Progress, goodbye, log_header, log_text};
 pub use prune::pruning_text;
 pub use recover::{prospect_json, prospect_text, recovered_text};
+pub use revision::{already_text, revision_json, revision_text};
 pub use sessions::{session_table, sessions_json};
 pub use shell::{
     added_json, added_text, removed_json, removed_text, shell_files_json, shell_files_text,

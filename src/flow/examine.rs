@@ -207,7 +207,8 @@ impl Examiner<'_> {
         let planned = plan.map(|plan| plan.tasks.iter().find(|planned| planned.id == *key));
         match planned {
             // What was settled before the session was revised stays on record.
-            Some(None) if task.status.is_settled() && !self.document.revision_history.is_empty() => {}
+            Some(None)
+                if task.status.is_settled() && !self.document.revision_history.is_empty() => {}
             Some(None) => self.find(&place, "the plan has no such task"),
             Some(Some(planned)) if task.status == TaskStatus::Completed => {
                 for needed in &planned.depends_on {

@@ -53,7 +53,7 @@ pub use planner::{Planned, plan};
 pub use problem::{Chain, PlanProblem};
 pub use recipe::{ChosenBy, NoRecipe, Recipe, RecipeSource, Situation, other_recipes, recipe};
 pub use rehearsal::Rehearsal;
-pub use requirements::{Requirements, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
+pub use requirements::{Requirements, STACK_TYPE, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
 pub use rights::{tasks_that_want_root, wants_root};
 pub use selection::{Ground, Selection, select, to_look_for};
 pub use shell_block::{
@@ -62,8 +62,8 @@ pub use shell_block::{
 pub use shell_file::{Shell, ShellSurroundings};
 pub use system_packages::{SystemManager, managers_of, only_changes_packages, refreshes_index};
 pub use takeover::{back_to_plan, missing_from, told_anew};
-pub use walk::{Effect, Input, Refusal, Stack, Step, Waiting, Walk};
+pub use walk::{CUSTOM, Effect, Input, Refusal, Stack, Step, Waiting, Walk};
 pub use work::{
-    anything_begun, count, has_begun, is_indeterminate, judge, last_line, missing_dependency,
-    version_in, waiting_for,
+    Unsure, anything_begun, count, deferral, has_begun, is_indeterminate, judge, last_line,
+    missing_dependency, version_in, waiting_for,
 };

@@ -8,6 +8,8 @@ use crate::model::{
     Answer, Choice, Document, OptionKind, Profile, Question, Task, TaskId, TaskOption,
 };
 
+/// The choice that holds the stack.
+pub const STACK_TYPE: &str = "stack_type";
 /// The choice that holds tasks beside those of the stack.
 pub const TOOLS_ADDED: &str = "tools_added";
 /// The choice that holds tasks that are left out.

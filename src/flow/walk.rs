@@ -36,7 +36,7 @@ pub struct Walk<'a> {
 }
 
 /// What is recorded as the profile of single tools.
-const CUSTOM: &str = "custom";
+pub const CUSTOM: &str = "custom";
 
 /// What the walk waits for.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::screen::without_orders;
+use super::{diagnose, screen::without_orders};
 use crate::model::{
-    AttemptOutcome, Document, PlanTask, TaskId, TaskRecord, TaskStatus, Verification,
+    AttemptOutcome, DeferReason, Document, ErrorClass, PlanTask, TaskId, TaskRecord, TaskStatus,
+    Verification,
 };
 
 /// The dependency that keeps a task from being done: one that failed or was passed by.
@@ -63,6 +64,34 @@ pub fn judge(verification: &Verification, output: &str) -> Result<(), String> {
         return Err(format!("its output does not match `{pattern}`"));
     }
     Ok(())
+}
+
+/// What is left of a verification that was not content.
+#[derive(Clone, Copy, Debug)]
+pub enum Unsure<'o> {
+    /// It did not answer in time.
+    Silent,
+    Said {
+        code: i32,
+        output: &'o [u8],
+    },
+}
+
+/// Why a verification could not tell, where that is all that is known: a service that is not up yet
+/// says nothing about what was installed. `None` if it could.
+pub fn deferral(verification: &Verification, unsure: Unsure<'_>) -> Option<DeferReason> {
+    let (code, output) = match unsure {
+        Unsure::Silent => return Some(DeferReason::Timeout),
+        Unsure::Said { code, output } => (code, output),
+    };
+    if code != 0 {
+        let class = diagnose(AttemptOutcome::Exited, Some(code), output).class;
+        let is_away = matches!(class, ErrorClass::Network | ErrorClass::Dns);
+        return is_away.then_some(DeferReason::ServiceUnavailable);
+    }
+    let expects = verification.expected_pattern.is_some()
+        || verification.expected_output.as_ref().is_some_and(|text| !text.trim().is_empty());
+    (expects && output.trim_ascii().is_empty()).then_some(DeferReason::NoResults)
 }
 
 /// The version in what a version command printed: the first that looks like one, else the first

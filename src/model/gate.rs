@@ -118,6 +118,17 @@ pub enum DeferReason {
     NoResults,
 }
 
+impl DeferReason {
+    /// What it means, for a person.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Timeout => "no answer in time",
+            Self::ServiceUnavailable => "a service it needs does not answer",
+            Self::NoResults => "it said nothing",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Revision {
     pub phase_revisited: Phase,

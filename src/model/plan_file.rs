@@ -296,7 +296,8 @@ impl PlanTask {
     /// What is said of it, and of each of its commands.
     pub fn words(&self) -> Vec<Option<&str>> {
         let own = [&self.name, &self.description, &self.category, &self.notes];
-        let of_commands = self.commands.iter().flat_map(|command| [&command.name, &command.description]);
+        let of_commands =
+            self.commands.iter().flat_map(|command| [&command.name, &command.description]);
         let texts = own.into_iter().chain(of_commands).map(Option::as_deref);
         texts.chain(self.manual.iter().map(|step| Some(step.as_str()))).collect()
     }

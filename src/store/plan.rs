@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Store, StoreError, error::PlanFileError, layout::create_if_absent};
 use crate::{
     disk,
-    model::{Digest, Plan, SessionId},
+    model::{Digest, Plan, SessionId, TaskRecord},
 };
 
 /// The most bytes a plan may have: some hundred thousand commands.
@@ -35,23 +35,52 @@ impl Store {
     /// Keeps another plan, and the one before as `plan.v1.json`, `plan.v2.json` and so on. Until the
     /// record names the new one, the one before is still found by its digest. The caller holds the
     /// session's lock.
-    pub(super) fn supersede_plan(&self, id: &SessionId, plan: &Plan) -> Result<(), StoreError> {
+    pub(super) fn supersede_plan(
+        &self,
+        id: &SessionId,
+        plan: &Plan,
+    ) -> Result<Option<String>, StoreError> {
         let mut number = 1;
-        loop {
-            let version = self.plan_version(id, number);
-            match self.fs.link(&self.home.plan(id), &version) {
-                Ok(()) => break,
+        let version = loop {
+            let version = version_of("plan", number);
+            let path = self.home.artifacts(id).join(&version);
+            match self.fs.link(&self.home.plan(id), &path) {
+                Ok(()) => break Some(version),
                 Err(error) if error.already_exists() => number += 1,
-                Err(error) if error.not_found() => break,
+                Err(error) if error.not_found() => break None,
                 Err(error) => return Err(error.into()),
             }
-        }
+        };
         self.fs.sync_dir(&self.home.artifacts(id))?;
-        self.save_plan(id, plan)
+        self.save_plan(id, plan)?;
+        Ok(version)
+    }
+
+    /// Keeps the record of a task as it is, as `task-ID.v1.json` and so on. The caller holds the
+    /// session's lock.
+    pub(super) fn archive_task(
+        &self,
+        id: &SessionId,
+        task: &TaskRecord,
+    ) -> Result<String, StoreError> {
+        let artifacts = self.home.artifacts(id);
+        create_if_absent(&self.fs, &artifacts)?;
+        let mut number = 1;
+        let name = loop {
+            let name = version_of(&format!("task-{}", task.task_id), number);
+            if self.fs.stat(&artifacts.join(&name))?.is_none() {
+                break name;
+            }
+            number += 1;
+        };
+        let mut text = serde_json::to_vec_pretty(task).unwrap_or_default();
+        text.push(b'\n');
+        disk::save(&self.fs, &artifacts.join(&name), &text, None)?;
+        Ok(name)
     }
 
     fn plan_version(&self, id: &SessionId, number: usize) -> PathBuf {
-        self.home.artifacts(id).join(format!("plan.v{number}.json"))
+        self.home.artifacts(id).join(version_of("plan", number))
     }
 
     /// The plan that was kept; `None` if there is none.
@@ -91,4 +120,9 @@ impl Store {
         }
         Err(damaged(PlanFileError::OtherPlan { expected: digest.clone(), found }))
     }
+}
+
+/// What the `number`th earlier version of an artifact is called.
+fn version_of(artifact: &str, number: usize) -> String {
+    format!("{artifact}.v{number}.json")
 }

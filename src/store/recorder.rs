@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     disk::{self, Holder, Lock, LockError},
-    model::{Event, EventKind, Illegal, Plan, Session, SessionId, Timestamp, VERSION},
+    model::{Event, EventKind, Illegal, Plan, Session, SessionId, TaskRecord, Timestamp, VERSION},
 };
 
 const LOCK: &str = "lock";
@@ -308,8 +308,14 @@ impl Recorder {
     }
 
     /// Keeps another plan in the place of the one that was shown, which stays beside it.
-    pub fn replace_plan(&self, store: &Store, plan: &Plan) -> Result<(), StoreError> {
+    /// Says what that one is called now, if there was one.
+    pub fn replace_plan(&self, store: &Store, plan: &Plan) -> Result<Option<String>, StoreError> {
         store.supersede_plan(&self.session.meta.id, plan)
+    }
+
+    /// Keeps what is on record of a task that begins anew; says what that is called.
+    pub fn archive_task(&self, store: &Store, task: &TaskRecord) -> Result<String, StoreError> {
+        store.archive_task(&self.session.meta.id, task)
     }
 
     /// Keeps a plan for the session in place of one that is gone or cannot be read.

@@ -2,13 +2,13 @@
 
 use super::walker::{Given, WalkEnd, Walker};
 use crate::{
-    engine::{self, Catalog, Conversation, Failed, Found, Stack},
+    engine::{self, Catalog, Conversation, Failed, Found, Inheritance, Stack},
     face::{
-        completion_text, plural, status_text,
+        already_text, completion_text, plural, status_text,
         terminal::{Choice, Lettered},
         visible,
     },
-    model::{ExpandedFrom, Phase, Session, SessionId, SessionStatus, TaskStatus, Timestamp},
+    model::{Phase, Session, SessionId, SessionStatus, TaskStatus, Timestamp},
 };
 
 /// What a person chose to do with what is there.
@@ -108,21 +108,32 @@ impl Walker<'_> {
     }
 
     /// More tools for a session that is complete; `None` if none are wanted after all.
-    fn add_to(&mut self, id: &SessionId) -> Given<Option<WalkEnd>> {
-        let Some(tasks_added) = self.pick_tools("Which tools should be added?", &[])? else {
-            return Ok(None);
-        };
-        if tasks_added.is_empty() {
-            return Ok(None);
+    pub(super) fn add_to(&mut self, id: &SessionId) -> Given<Option<WalkEnd>> {
+        loop {
+            let Some(tasks) = self.pick_tools("Which tools should be added?", &[])? else {
+                return Ok(None);
+            };
+            if tasks.is_empty() {
+                return Ok(None);
+            }
+            let inherited = engine::inheritance(self.around, self.catalog, id, &tasks)?;
+            self.say(&already_text(&inherited));
+            if !inherited.is_empty() {
+                return self.expand_with(inherited).map(Some);
+            }
         }
+    }
+
+    /// A new session beside one that is complete.
+    pub(super) fn expand_with(&mut self, inherited: Inheritance) -> Given<WalkEnd> {
         let stack = Stack {
+            profile: inherited.profile.clone(),
             catalogs: self.around.layers.recorded(),
-            add: tasks_added.clone(),
+            add: inherited.tasks.clone(),
             ..Stack::default()
         };
-        let from = ExpandedFrom { session_id: id.clone(), tasks_added, earlier: Vec::new() };
-        let conversation = Conversation::begin(self.around, self.catalog, stack, Some(from))?;
-        Ok(Some(WalkEnd::Ended(self.converse(conversation)?)))
+        let conversation = Conversation::begin(self.around, self.catalog, stack, Some(inherited))?;
+        Ok(WalkEnd::Ended(self.converse(conversation)?))
     }
 
     fn show(&self, id: &SessionId, status: SessionStatus) -> Given<()> {

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     engine::{self, Conversation, Input, RunError, ShellChoice, WantedBlock},
     face::{
-        plan_screen, plan_text,
+        plan_screen, plan_text, revision_text,
         terminal::{Choice, Lettered},
     },
     model::{ExecutionMode, Plan},
@@ -26,6 +26,13 @@ impl Walker<'_> {
         let durations = engine::known_durations(&self.around.store)?;
         let terminal = self.terminal();
         terminal.say(&plan_screen(&plan, &durations, terminal));
+        let revision = conversation.revision();
+        let is_same = revision.is_none() && conversation.plan_before().is_some();
+        if let Some(revision) = &revision {
+            terminal.say(&revision_text(revision));
+        } else if is_same {
+            terminal.say("Nothing is different from what the session has: Ctrl-C leaves it.\n");
+        }
         self.screen.knows(durations);
         let wanted = self.request.as_ref().map(|request| request.mode);
         let default = if wanted == Some(ExecutionMode::ReviewEachStep) { 'B' } else { 'A' };
@@ -35,11 +42,15 @@ impl Walker<'_> {
             Lettered::new('C', "Change").meaning("add or remove tools, answer again"),
             Lettered::new('D', "Start over").meaning("back to the choice of a stack"),
         ];
+        if is_same {
+            // There is nothing to approve.
+            options.drain(..2);
+        }
         options.push(Lettered::quiet('s', "show every command"));
         let choice = Choice {
             heading: "Is this what you want?".into(),
             options,
-            default: Some(default),
+            default: Some(default).filter(|_| !is_same),
             can_go_back: true,
             summary: Some("Plan".into()),
             is_weighty: true,

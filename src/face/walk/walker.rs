@@ -24,6 +24,7 @@ use crate::{
         Surroundings, Told, Waiting, Watcher, Wishes,
     },
     face::{
+        already_text,
         paint::Paint,
         terminal::{Choice, Left, Line, Pick, Reply, Terminal},
     },
@@ -191,6 +192,38 @@ impl<'w> Walker<'w> {
         walk_end(self.resume(id, failed).map(WalkEnd::Ended))
     }
 
+    /// More tools for a session that is complete; they are asked for if none were named.
+    pub fn expand(mut self, id: &SessionId, tasks: &[TaskId]) -> Result<WalkEnd, RunError> {
+        let end = self.expand_session(id, tasks);
+        walk_end(end)
+    }
+
+    fn expand_session(&mut self, id: &SessionId, tasks: &[TaskId]) -> Given<WalkEnd> {
+        let inherited = engine::inheritance(self.around, self.catalog, id, tasks)?;
+        self.say(&already_text(&inherited));
+        if !inherited.is_empty() {
+            return self.expand_with(inherited);
+        }
+        let nothing = WalkEnd::Nothing { by_choice: true };
+        if tasks.is_empty() { Ok(self.add_to(id)?.unwrap_or(nothing)) } else { Ok(nothing) }
+    }
+
+    /// A session that has a plan, gone through again: what is different is shown, and nothing is
+    /// changed before it is approved. With `asks`, what is to be changed is asked for first.
+    pub fn revise(mut self, id: &SessionId, asks: bool) -> Result<WalkEnd, RunError> {
+        let mut conversation = Conversation::revise(self.around, self.catalog, id)?;
+        if let Some(plan) = conversation.plan_before().cloned().filter(|_| asks) {
+            // Whoever changes nothing is shown what the catalog has changed, if it has.
+            if let Err(stopped) = self.change(&mut conversation, &plan) {
+                return walk_end(Err(stopped));
+            }
+        }
+        if let Some(request) = self.request.clone() {
+            conversation.take_back(&request)?;
+        }
+        self.converse(conversation).map(WalkEnd::Ended)
+    }
+
     /// A session that was left on its way to a plan.
     pub fn take_up(mut self, id: &SessionId) -> Result<WalkEnd, RunError> {
         let conversation = Conversation::take_up(self.around, self.catalog, id)?;
@@ -287,6 +320,13 @@ impl<'w> Walker<'w> {
             self.screen.end();
             match ended {
                 Err(RunError::MissingData { missing }) => self.ask_for(&missing)?,
+                Err(RunError::NotApproved { plan, digest, .. }) => {
+                    let Some(mode) = self.approve_file(&plan)? else {
+                        return Err(Stopped::Left(Left::NotWanted));
+                    };
+                    self.wishes.mode = Some(mode);
+                    self.wishes.approval = Some(Approval::Digest(digest.to_string()));
+                }
                 ended => return Ok(ended?),
             }
         }

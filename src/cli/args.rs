@@ -141,7 +141,7 @@ pub(super) enum Command {
     Resume {
         /// A session id, the beginning of one, or `latest` [default: the newest that is unfinished]
         session: Option<String>,
-        /// Try tasks that failed again: the default
+        /// Try tasks that failed again [default: asked on a terminal, else tried again]
         #[arg(long, conflicts_with = "skip")]
         retry: bool,
         /// Pass by tasks that failed, and those that need them
@@ -161,6 +161,9 @@ pub(super) enum Command {
         /// A session [default: the newest that is complete], then tasks to add
         #[arg(value_name = "SESSION|TASK")]
         names: Vec<String>,
+        /// The letter or the value of an answer, such as what to do about a conflict
+        #[arg(long, value_name = "QUESTION=ANSWER", value_parser = key_value)]
+        answer: Vec<(String, String)>,
         #[command(flatten)]
         run: RunArgs,
     },
@@ -208,6 +211,9 @@ pub(super) enum Command {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
         session: String,
+        /// Show the sessions that it adds to or that add to it, and which of them brought what
+        #[arg(long)]
+        chain: bool,
     },
     /// Show what happened in a session, event by event
     History(HistoryArgs),

@@ -81,7 +81,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "override",
         &[example(
             "provision override latest redis --reason 'it listens elsewhere'",
-            "Takes a task as done though its verification fails; the reason is recorded.",
+            "Takes a task as it is though its check fails; the reason is on record.",
         )],
     ),
     (
@@ -149,6 +149,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             example("provision status", "Says where the newest session stands."),
             example("provision status prov-2026", "The beginning of an id is enough."),
+            example(
+                "provision status --chain",
+                "With the sessions it adds to, and what each brought.",
+            ),
         ],
     ),
     (

@@ -22,6 +22,7 @@ use crate::{
 pub(super) fn run(
     settings: &Settings,
     names: Vec<String>,
+    answers: Vec<(String, String)>,
     mut args: RunArgs,
 ) -> Result<ExitCode, Failure> {
     let data = given_data(&std::mem::take(&mut args.data))?;
@@ -33,7 +34,8 @@ pub(super) fn run(
     // What it was begun with is what its tasks are found in.
     around.layers = around.layers.or_recorded(&session.profile.catalogs);
     let catalog = engine::load_catalog(&around, &around.layers)?;
-    let request = Request { data, ..Request::of_tools(tasks.clone()) };
+    let answers = answers.into_iter().collect();
+    let request = Request { answers, data, ..Request::of_tools(tasks.clone()) };
     if wishes.attended {
         return walk::expand(settings, &around, &catalog, (&id, &tasks), request, wishes);
     }

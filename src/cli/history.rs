@@ -79,7 +79,7 @@ fn follow(
         }
         attended = held;
         pause(LOOK);
-        scan = store.journal_since(id, scan.end)?;
+        scan = store.journal_since(id, &scan.end)?;
         show(settings, &scan)?;
     }
 }

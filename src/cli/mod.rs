@@ -46,7 +46,7 @@ use args::{Args, Command};
 use failure::Failure;
 use settings::Settings;
 
-use crate::exec;
+use crate::{engine::Failed, exec};
 
 /// Runs the program; returns its exit code. All it has to say has been said by then.
 pub fn main() -> ExitCode {
@@ -85,10 +85,14 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
             approve::advance(settings, &session, force, reason.as_deref())
         }
         Some(Command::Apply { plan, run }) => return run::apply(settings, &plan, run),
-        Some(Command::Resume { session, retry: _, skip, from, plan, run }) => {
-            return run::resume(settings, session.as_deref(), skip, from, plan, run);
+        Some(Command::Resume { session, retry, skip, from, plan, run }) => {
+            let skip = skip.then_some(Failed::Skip);
+            let failed = skip.or_else(|| retry.then_some(Failed::Retry));
+            return run::resume(settings, session.as_deref(), failed, from, plan, run);
         }
-        Some(Command::Expand { names, run }) => return expand::run(settings, names, run),
+        Some(Command::Expand { names, answer, run }) => {
+            return expand::run(settings, names, answer, run);
+        }
         Some(Command::Revise(args)) => return revise::run(settings, args),
         Some(Command::Override { session, task, reason }) => {
             overrule::run(settings, &session, &task, &reason)
@@ -103,7 +107,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::Recover(args)) => return recover::run(settings, &args),
         None => return walk::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),
-        Some(Command::Status { session }) => status::run(settings, &session),
+        Some(Command::Status { session, chain }) => status::run(settings, &session, chain),
         Some(Command::History(args)) => history::run(settings, &args),
         Some(Command::Catalog { command }) => catalog::run(settings, command),
         Some(Command::Schema { of }) => schema::run(of),

@@ -31,6 +31,6 @@ pub(super) fn run(
         );
     }
     output::data(&format!("{task} of {id} is taken as it is; the reason is on record\n"))?;
-    output::talk(&format!("hint: `provision status {id}` says what comes next\n"));
+    output::talk(&format!("hint: `provision resume {id}` goes on, if it is not complete\n"));
     Ok(())
 }

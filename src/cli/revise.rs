@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{
+    ask,
     failure::{Failure, Kind},
     output,
     run::{self, say_goodbye, watcher, wishes},
@@ -13,7 +14,7 @@ use super::{
     walk_args::{ReviseArgs, WalkArgs},
 };
 use crate::{
-    engine::{self, Request, Revised, Revision, STACK_TYPE, Surroundings},
+    engine::{self, Revised, Revision, STACK_TYPE, Surroundings},
     face,
     model::{SessionId, TaskId},
 };
@@ -22,9 +23,9 @@ pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Fai
     let ReviseArgs { session, profile, answers, answer, add, without, reason, reviewed, mut run } =
         args;
     let mut around = settings.surroundings()?;
-    let id = match &session {
-        Some(text) => around.store.resolve(text)?,
-        None => engine::newest_unfinished(&around.store)?,
+    let is_asked = !run.yes && run.approve.is_none() && !settings.json && ask::can_ask(settings);
+    let Some(id) = run::which_session(settings, &around, session.as_deref(), is_asked)? else {
+        return Ok(walk::nothing_begun());
     };
     if reviewed {
         return say_reviewed(settings, &around, &id);
@@ -42,8 +43,9 @@ pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Fai
     around.layers = around.layers.or_recorded(&recorded);
     let catalog = engine::load_catalog(&around, &around.layers)?;
     if wishes.attended {
-        let asks = is_empty(&request);
-        return walk::revise(settings, &around, &catalog, &id, (request, asks), wishes);
+        let asks = request.is_empty();
+        let what = walk::Change { request, asks, reason };
+        return walk::revise(settings, &around, &catalog, &id, what, wishes);
     }
     let Some(revision) = engine::revision(&around, &catalog, &id, &request, reason)? else {
         return say_nothing_changes(settings, &id);
@@ -72,18 +74,6 @@ pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Fai
     }
 }
 
-/// Whether nothing was said about what is to be otherwise.
-fn is_empty(request: &Request) -> bool {
-    request.profile.is_none()
-        && request.answers.is_empty()
-        && request.options.is_empty()
-        && request.user_data.is_empty()
-        && request.data.command_line.is_empty()
-        && request.data.file.is_empty()
-        && request.add.is_empty()
-        && request.without.is_empty()
-}
-
 /// What it would come to; somebody has to confirm it.
 fn preview(settings: &Settings, revision: &Revision) -> Result<Failure, Failure> {
     if settings.json {
@@ -99,10 +89,12 @@ fn preview(settings: &Settings, revision: &Revision) -> Result<Failure, Failure>
         Kind::Undecided,
         format!("session {id} is not revised yet: nothing is changed"),
     );
-    failure.hints.push(format!(
-        "the same with --approve {} confirms it and goes on",
-        revision.digest.beginning()
-    ));
+    let digest = revision.digest.beginning();
+    failure.hints.push(if revision.is_only_words() {
+        format!("the same with --approve {digest} marks the tasks for review")
+    } else {
+        format!("the same with --approve {digest} confirms it and goes on")
+    });
     failure.session = Some(id.clone());
     Ok(failure)
 }
@@ -112,6 +104,7 @@ fn say_nothing_changes(settings: &Settings, id: &SessionId) -> Result<ExitCode, 
         output::json_document(&json!({"session_id": id, "impact": null}))?;
     } else {
         output::data(&format!("nothing of {id} would be otherwise: it is left as it is\n"))?;
+        output::talk("hint: --answer QUESTION=ANSWER, --profile, --add and --without change it\n");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -47,31 +47,55 @@ pub(super) fn apply(settings: &Settings, plan: &Path, args: RunArgs) -> Result<E
 pub(super) fn resume(
     settings: &Settings,
     session: Option<&str>,
-    skip: bool,
+    failed: Option<Failed>,
     from: Option<TaskId>,
     plan: Option<PathBuf>,
     args: RunArgs,
 ) -> Result<ExitCode, Failure> {
     let mut wishes = Wishes { plan, from, ..wishes(args)? };
-    let failed = if skip { Failed::Skip } else { Failed::Retry };
-    if is_attended(settings, &wishes) {
-        wishes.attended = true;
-        let around = settings.surroundings()?;
-        let id = match session {
-            Some(text) => around.store.resolve(text)?,
-            None => engine::newest_unfinished(&around.store)?,
-        };
+    wishes.attended = is_attended(settings, &wishes);
+    let failed = match failed {
+        Some(failed) => failed,
+        // Whoever is there is asked.
+        None if wishes.attended => Failed::Leave,
+        None => Failed::Retry,
+    };
+    let around = settings.surroundings()?;
+    let Some(id) = which_session(settings, &around, session, wishes.attended)? else {
+        return Ok(walk::nothing_begun());
+    };
+    if wishes.attended {
         return walk::resume(settings, &around, &id, failed, wishes);
     }
-    run(settings, |around, watcher| {
-        let id = match session {
-            Some(text) => around.store.resolve(text)?,
-            None => engine::newest_unfinished(&around.store)?,
-        };
+    run_with(settings, &around, |around, watcher| {
         let asked = || engine::asked_of_session(around, &id, &wishes);
         wishes.shell_integration = shell::decide(settings, &wishes, asked)?;
         engine::resume(around, &id, failed, &wishes, watcher)
     })
+}
+
+/// The session that is to be gone on with; `None` if a person would rather not say.
+pub(super) fn which_session(
+    settings: &Settings,
+    around: &Surroundings,
+    named: Option<&str>,
+    attended: bool,
+) -> Result<Option<SessionId>, Failure> {
+    if let Some(text) = named {
+        return Ok(Some(around.store.resolve(text)?));
+    }
+    let newest = engine::newest_unfinished(&around.store)?;
+    let candidates = engine::candidates(around)?;
+    if attended && candidates.len() > 1 {
+        return walk::which(settings, around, &candidates);
+    }
+    let now = around.clock.now().wall;
+    for other in candidates.iter().filter(|other| other.id != newest) {
+        let other =
+            format!("not finished, either: {} ({})", other.id, face::candidate_text(other, &now));
+        output::note(settings, &other);
+    }
+    Ok(Some(newest))
 }
 
 /// Whether somebody is there who decides: at a terminal, and nothing was approved beforehand.

@@ -27,6 +27,7 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::Interrupted
         | RunError::ChangedMeanwhile { .. }
         | RunError::Unanswered { .. }
+        | RunError::Unreviewed { .. }
         | RunError::NotForced { source: NotForced::Unforceable { .. }, .. } => Kind::Undecided,
         RunError::NeedsRoot { .. } => Kind::InvalidPlan,
         RunError::Unready(unready) if unready.is_hopeless() => Kind::InvalidCatalog,
@@ -125,12 +126,10 @@ impl From<RunError> for Failure {
             | RunError::NotOverridable { .. }
             | RunError::NotFromThere { .. }
             | RunError::ChangedMeanwhile { .. }
+            | RunError::OtherMachine { .. }
+            | RunError::Unreviewed { .. }
             | RunError::NothingToResume
             | RunError::NothingToExpand) => failure.say_not_so(error),
-            RunError::OtherMachine { id, .. } => {
-                failure.hints.push(format!("`provision expand {id}` sets up the same here"));
-                failure.session = Some(id);
-            }
             RunError::NoPlan { id } => {
                 failure
                     .hints
@@ -250,7 +249,6 @@ impl Failure {
         match error {
             RunError::NotExpandable { id, .. } => {
                 self.hints.push(format!("`provision resume {id}` goes on with it"));
-                self.hints.push(format!("`provision revise {id}` changes what it sets up"));
                 self.session = Some(id);
             }
             RunError::NotInCatalog { id, .. } => {
@@ -271,6 +269,15 @@ impl Failure {
             }
             RunError::NothingToResume => {
                 self.hints.push("`provision sessions` lists the sessions there are".into());
+            }
+            RunError::Unreviewed { id } => {
+                self.hints.push(format!("provision resume {id}, on a terminal"));
+                self.hints.push(format!("provision resume {id} --yes runs the rest unseen"));
+                self.session = Some(id);
+            }
+            RunError::OtherMachine { id, .. } => {
+                self.hints.push(format!("`provision expand {id}` sets up the same here"));
+                self.session = Some(id);
             }
             _ => {}
         }

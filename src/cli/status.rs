@@ -1,12 +1,24 @@
 //! `provision status`
 
+use serde::Serialize;
+
 use super::{failure::Failure, output, settings::Settings};
 use crate::{
-    engine, face,
-    flow::{Context, Expiry, Live},
+    engine::{self, Chain, Context},
+    face,
+    flow::{Expiry, Live},
 };
 
-pub(super) fn run(settings: &Settings, session: &str) -> Result<(), Failure> {
+/// Where a session stands, and what it belongs to.
+#[derive(Serialize)]
+struct Report<'r> {
+    #[serde(flatten)]
+    context: &'r Context,
+    #[serde(flatten)]
+    chain: Option<&'r Chain>,
+}
+
+pub(super) fn run(settings: &Settings, session: &str, with_chain: bool) -> Result<(), Failure> {
     let store = settings.store()?;
     let id = store.resolve(session)?;
     // The lock first: who finishes meanwhile is then seen to have finished, not to have stalled.
@@ -14,7 +26,9 @@ pub(super) fn run(settings: &Settings, session: &str) -> Result<(), Failure> {
     let loaded = store.load(&id)?;
     let examination = engine::examine(&store, &loaded, &settings.clock)?;
     let live = if held { Live::Running } else { examination.live };
-    let mut context = Context::of(&loaded.session, live, examination.expiry);
+    let seen = (live, examination.expiry);
+    let mut context = engine::standing(&store, &loaded.session, &settings.clock, seen)?;
+    let chain = with_chain.then(|| engine::chain(&store, &id)).transpose()?;
     for note in &loaded.notes {
         context.notes.push(note.to_string());
         output::warning(&note.to_string());
@@ -42,8 +56,9 @@ pub(super) fn run(settings: &Settings, session: &str) -> Result<(), Failure> {
         }
     }
     if settings.json {
-        output::json_document(&context)
+        output::json_document(&Report { context: &context, chain: chain.as_ref() })
     } else {
-        output::data(&face::status_text(&context))
+        let chain = chain.as_ref().map(face::chain_text).unwrap_or_default();
+        output::data(&(face::status_text(&context) + &chain))
     }
 }

@@ -10,7 +10,7 @@ use super::{
     settings::Settings,
 };
 use crate::{
-    engine::{self, GivenData, Request, RunError, Stack, Surroundings, Wishes},
+    engine::{self, Candidate, GivenData, Request, RunError, Stack, Surroundings, Wishes},
     face::{WalkEnd, Walker},
     model::{Digest, Plan, SessionId, TaskId},
 };
@@ -79,12 +79,21 @@ pub(super) fn revise(
     around: &Surroundings,
     catalog: &engine::Catalog,
     id: &SessionId,
-    (request, asks): (Request, bool),
+    Change { request, asks, reason }: Change,
     wishes: Wishes,
 ) -> Result<ExitCode, Failure> {
     let screen = settings.screen.clone();
     let walker = Walker::new(around, catalog, screen, Some(request), wishes);
-    end(settings, around, walker.revise(id, asks))
+    end(settings, around, walker.revise(id, asks, reason))
+}
+
+/// What is to be otherwise.
+pub(super) struct Change {
+    pub request: Request,
+    /// Whether that is to be asked for.
+    pub asks: bool,
+    /// Why, if somebody has said so.
+    pub reason: Option<String>,
 }
 
 /// A session that waits for answers, or for a person to decide.
@@ -117,6 +126,24 @@ pub(super) fn resume(
     end(settings, around, walker.resume_session(id, failed))
 }
 
+/// Which of several sessions somebody means; `None` if they would rather leave.
+pub(super) fn which(
+    settings: &Settings,
+    around: &Surroundings,
+    candidates: &[Candidate],
+) -> Result<Option<SessionId>, Failure> {
+    let catalog = engine::Catalog::default();
+    let screen = settings.screen.clone();
+    let walker = Walker::new(around, &catalog, screen, None, attended());
+    Ok(walker.which(candidates)?)
+}
+
+/// Nobody wanted anything after all.
+pub(super) fn nothing_begun() -> ExitCode {
+    output::talk("nothing was begun, and nothing is changed\n");
+    ExitCode::from(Kind::Undecided.exit_code())
+}
+
 /// What somebody wants who is there to decide the rest.
 fn attended() -> Wishes {
     Wishes {
@@ -142,9 +169,6 @@ fn end(
     match end? {
         WalkEnd::Ended(ended) => Ok(say_goodbye(settings, around, &ended)),
         WalkEnd::Nothing { by_choice: true } => Ok(ExitCode::SUCCESS),
-        WalkEnd::Nothing { by_choice: false } => {
-            output::talk("nothing was begun, and nothing is changed\n");
-            Ok(ExitCode::from(Kind::Undecided.exit_code()))
-        }
+        WalkEnd::Nothing { by_choice: false } => Ok(nothing_begun()),
     }
 }

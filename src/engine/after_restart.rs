@@ -11,10 +11,6 @@ impl Run<'_> {
     /// The tasks that are on record as done and are gone, where the machine was restarted since the
     /// last command. What does not answer is not taken for gone.
     pub(super) async fn gone_with_the_restart(&mut self) -> Result<Vec<TaskId>, RunError> {
-        let known = self.session().meta.boot_id.as_deref();
-        if known.is_none_or(|known| known == self.boot_id) {
-            return Ok(Vec::new());
-        }
         let plan = Arc::clone(&self.plan);
         let is_done = |record: &TaskRecord| record.status == TaskStatus::Completed;
         let done: Vec<&PlanTask> = plan
@@ -23,7 +19,7 @@ impl Run<'_> {
             .filter(|task| self.task_record(task).is_some_and(is_done))
             .filter(|task| task.detection.is_some())
             .collect();
-        if done.is_empty() {
+        if done.is_empty() || !self.was_restarted()? {
             return Ok(Vec::new());
         }
         self.note("the machine was restarted since: what was set up before is looked at again");
@@ -37,6 +33,17 @@ impl Run<'_> {
             }
         }
         Ok(gone)
+    }
+
+    /// Whether the machine was restarted since the last command of the session began.
+    fn was_restarted(&self) -> Result<bool, RunError> {
+        let journal = self.around.store.journal(&self.id())?;
+        let events = journal.map(|scan| scan.events).unwrap_or_default();
+        let last = events.iter().rev().find_map(|event| match &event.kind {
+            EventKind::CommandStarted(started) => Some(started.boot_id.as_str()),
+            _ => None,
+        });
+        Ok(last.is_some_and(|boot| boot != self.boot_id))
     }
 
     /// Has tasks done again that are not there any more.
@@ -60,6 +67,7 @@ impl Run<'_> {
             reason,
             downstream_archived: archived,
             tasks_reset: gone,
+            tasks_to_redo: Vec::new(),
             tasks_to_review: Vec::new(),
         }))
     }

@@ -119,7 +119,8 @@ fn small_plan(
     match &way.way {
         Way::Repair => Ok(repair_plan(&ended.troubles)),
         Way::Recipe(task) => {
-            let kept = around.store.plan(&ended.session_id)?;
+            let session = around.store.load(&ended.session_id)?.session;
+            let kept = around.store.plan_of(&session)?;
             let mut tasks = kept.as_ref().map(|plan| needed(plan, task)).unwrap_or_default();
             tasks.push(PlanTask::clone(task));
             let user_data = kept.map(|plan| plan.user_data).unwrap_or_default();

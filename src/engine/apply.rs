@@ -35,7 +35,7 @@ pub(super) fn apply_plan(
         let recorder = create(around, &agent, &plan, objective, watcher)?;
         let options = wishes.options(agent);
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
-        let walk = Approach { approved_by, replaced: Vec::new(), unfinished: earlier };
+        let walk = Approach::of(approved_by, earlier);
         let ended = drive(&mut run, Some(walk), None).await;
         close(run, ended)
     })

@@ -153,6 +153,8 @@ pub(super) fn follow_the_catalog(
         for line in &change.difference {
             watcher(Told::Note(line));
         }
+        let id = &session.meta.id;
+        watcher(Told::Note(&format!("`provision revise {id}` takes it over")));
         return Ok(None);
     }
     let id = session.meta.id.clone();
@@ -171,6 +173,7 @@ pub(super) fn follow_the_catalog(
             reason: "the catalog has changed before the first command".into(),
             downstream_archived: Vec::new(),
             tasks_reset: Vec::new(),
+            tasks_to_redo: Vec::new(),
             tasks_to_review: Vec::new(),
         }));
     }

@@ -354,7 +354,7 @@ impl Run<'_> {
     async fn wait_before_retry(&mut self, task: &PlanTask, tries: u32) -> Result<bool, RunError> {
         let doubled = FIRST_PAUSE.saturating_mul(1 << (tries - 1).min(5));
         let pause = clock::with_jitter(doubled.min(LONGEST_PAUSE));
-        let reason = format!("trying again in {} ms", pause.as_millis());
+        let reason = format!("trying again in {:.1} s", pause.as_secs_f64());
         self.record(EventKind::TaskReset { task_id: task.id.clone(), reason })?;
         let end = tokio::time::sleep(pause);
         tokio::pin!(end);

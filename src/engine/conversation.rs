@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::{
     Ended, GivenData, Inheritance, Request, RunError, Surroundings, Wishes,
     data::UserData,
-    ending::close,
+    ending::{close, paused_at},
     examine::expiry_under_lock,
     look::look,
     paper::Paper,
@@ -397,10 +397,13 @@ impl<'c> Conversation<'c> {
         if let Paper::Draft(draft) = self.paper {
             return Ok(draft.given_up());
         }
-        self.record(vec![EventKind::SessionPaused { reason, context: Some(context.clone()) }])?;
+        let place = flow::place_of(self.session());
+        let at = Some(paused_at(&context, &place));
+        self.record(vec![EventKind::SessionPaused { reason, context: at }])?;
         let id = self.id();
         self.paper.close()?;
-        Ok(Ended::stopped(id, SessionStatus::Paused, context))
+        let ended = Ended::stopped(id, SessionStatus::Paused, context);
+        Ok(Ended { place: Some(place), ..ended })
     }
 
     /// Approves the plan that was shown, and executes it: to its end, or to where it must stop.

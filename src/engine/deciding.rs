@@ -10,6 +10,7 @@ use super::{
     Decision, FailedTask, Interrupted, Matter, NextStep, RunError,
     alternative::known_alternatives,
     run::{Run, TICK},
+    verification::overriding,
 };
 use crate::{
     exec::read_all,
@@ -117,7 +118,10 @@ impl Run<'_> {
                 "B"
             }
             Decision::Go | Decision::Again => "A",
-            Decision::Pause | Decision::Left(_) | Decision::Instead(_) => {
+            Decision::Pause
+            | Decision::Left(_)
+            | Decision::Instead(_)
+            | Decision::TakeAsItIs(_) => {
                 return Ok(Some(Said::Stop));
             }
         };
@@ -146,6 +150,14 @@ impl Run<'_> {
             Decision::Again | Decision::Go | Decision::GoOnAlone => {
                 self.choose(&task_id, ResumeAction::Retry, "it failed, and is tried again");
                 self.chosen = Some("A");
+                self.retried.insert(task_id);
+                Ok(Said::Again)
+            }
+            Decision::TakeAsItIs(reason) => {
+                for event in overriding(self.session(), &task_id, &reason).unwrap_or_default() {
+                    self.queue(event);
+                }
+                self.flush()?;
                 self.retried.insert(task_id);
                 Ok(Said::Again)
             }
@@ -183,7 +195,10 @@ impl Run<'_> {
         let decided = match self.ask(Matter::Unknown { task_id, what }).await? {
             Decision::Again | Decision::Go | Decision::GoOnAlone => Interrupted::Retry,
             Decision::PassBy => Interrupted::Skip,
-            Decision::Instead(_) | Decision::Pause | Decision::Left(_) => return Ok(Said::Stop),
+            Decision::Instead(_)
+            | Decision::TakeAsItIs(_)
+            | Decision::Pause
+            | Decision::Left(_) => return Ok(Said::Stop),
         };
         self.decided.insert(task.id.clone(), decided);
         Ok(Said::Again)
@@ -201,7 +216,10 @@ impl Run<'_> {
         };
         Ok(match self.ask(matter).await? {
             Decision::PassBy => Said::PassedBy,
-            Decision::Pause | Decision::Left(_) | Decision::Instead(_) => Said::Stop,
+            Decision::Pause
+            | Decision::Left(_)
+            | Decision::Instead(_)
+            | Decision::TakeAsItIs(_) => Said::Stop,
             Decision::Go | Decision::GoOnAlone | Decision::Again => Said::Again,
         })
     }

@@ -49,7 +49,7 @@ pub struct FailedTask {
     pub dependants: Vec<TaskId>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Do it; or: it is done.
     Go,
@@ -60,6 +60,8 @@ pub enum Decision {
     /// Take that one of the other ways.
     Instead(usize),
     PassBy,
+    /// Take it as it is, for this reason, though its verification is not content.
+    TakeAsItIs(String),
     Pause,
     /// They would rather not decide: why.
     Left(&'static str),

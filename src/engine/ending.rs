@@ -19,6 +19,8 @@ pub struct Ended {
     pub status: SessionStatus,
     /// Why it is paused or failed.
     pub reason: Option<String>,
+    /// Where it stands, if it is to be gone on with.
+    pub place: Option<String>,
     /// Whether a person has to decide something.
     pub undecided: bool,
     /// The plan that waits for approval.
@@ -42,6 +44,7 @@ impl Ended {
             session_id,
             status,
             reason: Some(why),
+            place: None,
             undecided: false,
             unapproved: None,
             troubles: Vec::new(),
@@ -131,9 +134,18 @@ pub(super) fn pause(
     context: String,
     undecided: bool,
 ) -> Result<Ended, RunError> {
-    run.queue(EventKind::SessionPaused { reason, context: Some(context.clone()) });
     run.flush()?;
-    Ok(ended(run, Some(context), undecided))
+    let place = flow::place_of(run.session());
+    let at = Some(paused_at(&context, &place));
+    run.queue(EventKind::SessionPaused { reason, context: at });
+    run.flush()?;
+    Ok(Ended { place: Some(place), ..ended(run, Some(context), undecided) })
+}
+
+/// Why a session is paused, and what was being worked on.
+pub(super) fn paused_at(why: &str, place: &str) -> String {
+    // Some reasons are about the very place.
+    if why.contains(place) { why.to_owned() } else { format!("{why} (at {place})") }
 }
 
 fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
@@ -141,6 +153,7 @@ fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
         session_id: run.id(),
         status: run.session().meta.status,
         reason,
+        place: None,
         undecided,
         unapproved: None,
         troubles: Vec::new(),

@@ -81,6 +81,8 @@ pub enum RunError {
     OtherMachine { id: SessionId, hostname: String },
     #[error("session {id} waits for answers in {phase}, and nobody is here to give them")]
     Unanswered { id: SessionId, phase: Phase },
+    #[error("session {id} is to be reviewed step by step, and nobody is here to do that")]
+    Unreviewed { id: SessionId },
     #[error("session {id} has no plan")]
     NoPlan { id: SessionId },
     #[error("the document of session {id} says what cannot be")]

@@ -3,10 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use super::{RunError, machine};
-use crate::{
-    model::{CommandStatus, TaskId, TaskRecord, TaskStatus},
-    store::Store,
-};
+use crate::{flow::duration_of, model::TaskId, store::Store};
 
 /// How far back is looked. What took how long two years ago says little about today.
 const LOOKED_AT: usize = 20;
@@ -24,20 +21,11 @@ pub fn known_durations(store: &Store) -> Result<Durations, RunError> {
             continue;
         }
         for (id, task) in &loaded.session.tasks {
-            if let Some(took) = duration(task) {
+            if let Some(took) = duration_of(task) {
                 // The newest comes first.
                 known.entry(id.clone()).or_insert(took);
             }
         }
     }
     Ok(known)
-}
-
-/// How long the commands of a task took, if all of them succeeded.
-fn duration(task: &TaskRecord) -> Option<Duration> {
-    let planned = || task.commands().iter().filter(|command| command.command_index.is_some());
-    let done = task.status == TaskStatus::Completed
-        && planned().all(|command| command.status == CommandStatus::Success);
-    let took: u64 = planned().filter_map(|command| command.duration_ms).sum();
-    (done && took > 0).then(|| Duration::from_millis(took))
 }

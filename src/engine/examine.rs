@@ -25,7 +25,7 @@ pub fn examine(store: &Store, loaded: &Loaded, clock: &Clock) -> Result<Examinat
     let document = loaded.session.document();
     let id = &document.meta.id;
     let (live, expiry) = liveliness(store, document, clock)?;
-    let (plan, unreadable) = match store.plan(id) {
+    let (plan, unreadable) = match store.plan_of(document) {
         Ok(plan) => (plan, None),
         Err(error @ StoreError::Plan { .. }) => (None, Some(error)),
         Err(error) => return Err(error),
@@ -108,15 +108,30 @@ fn last_activity(
         if attempt.is_claimed()? {
             return Ok((last, true));
         }
-        for name in ["output.log", "tail.0", "tail.1", "result"] {
-            if let Some(stat) = store.fs().stat(&directory.join(name))? {
-                let written = Timestamp::clamped(stat.modified_millis);
-                // A time to come tells nothing.
-                last = if written <= now { last.max(written) } else { last };
-            }
+        if let Some(at) = last_heard(store, &document.meta.id, open.seq, &now)? {
+            last = last.max(at);
         }
     }
     Ok((last, false))
+}
+
+/// When an attempt last wrote something.
+pub(super) fn last_heard(
+    store: &Store,
+    id: &SessionId,
+    seq: u64,
+    now: &Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    let directory = store.home().attempt(id, seq);
+    let mut last = None;
+    for name in ["output.log", "tail.0", "tail.1", "result"] {
+        if let Some(stat) = store.fs().stat(&directory.join(name))? {
+            let written = Timestamp::clamped(stat.modified_millis);
+            // A time to come tells nothing.
+            last = last.max(Some(written).filter(|written| written <= now));
+        }
+    }
+    Ok(last)
 }
 
 fn missing_files(store: &Store, document: &Document) -> Result<Vec<MissingFile>, StoreError> {

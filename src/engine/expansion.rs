@@ -6,15 +6,13 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 
 use super::{
-    RunError, Surroundings, look::look, sessions::check_machine, sessions::within_runtime, shelf,
-    signals::Signals,
+    RunError, Surroundings, chain::Origins, look::look, sessions::check_machine,
+    sessions::within_runtime, shelf, signals::Signals,
 };
 use crate::{
     catalog::Catalog,
-    flow::{CUSTOM, STACK_TYPE, TOOLS_ADDED, TOOLS_LEFT_OUT},
-    model::{
-        Document, EventKind, ExpandedFrom, Session, SessionId, SessionStatus, TaskId, TaskStatus,
-    },
+    flow::{CUSTOM, STACK_TYPE, TOOLS_ADDED, TOOLS_LEFT_OUT, tools_named},
+    model::{EventKind, ExpandedFrom, Session, SessionId, SessionStatus, TaskId},
     store::Store,
 };
 
@@ -76,15 +74,27 @@ pub fn inheritance(
     let is_foreign = check_machine(&session).is_err();
     let profile = session.profile.selected.clone().filter(|id| is_foreign && id != CUSTOM);
     let mut wanted: Vec<TaskId> = Vec::new();
-    let earlier = if is_foreign { tools_of(&session) } else { Vec::new() };
+    let earlier = if is_foreign { tools_named(&session, TOOLS_ADDED) } else { Vec::new() };
     for task in earlier.iter().chain(tasks) {
         if !wanted.contains(task) {
             wanted.push(task.clone());
         }
     }
-    let known = if is_foreign { IndexMap::new() } else { set_up_by(&around.store, &session) };
-    let there = still_there(around, catalog, wanted.iter().filter(|id| known.contains_key(*id)))?;
-    let already = known.into_iter().filter(|(task, _)| there.contains(task)).collect();
+    let mut origins = Origins::default();
+    if !is_foreign {
+        for step in &session.expansion_history {
+            // A record that is gone says nothing of its tools; the machine still does.
+            if let Ok(loaded) = around.store.load(&step.session_id) {
+                origins.note(&loaded.session);
+            }
+        }
+        origins.note(&session);
+    }
+    let known = wanted.iter().filter(|task| origins.of(task).is_some());
+    let there = still_there(around, catalog, known)?;
+    let already = wanted.iter().filter(|task| there.contains(*task));
+    let already = already.filter_map(|task| Some((task.clone(), origins.of(task)?.clone())));
+    let already = already.collect();
     wanted.retain(|task| !there.contains(task));
     Ok(Inheritance {
         from: ExpandedFrom {
@@ -98,34 +108,6 @@ pub fn inheritance(
         already,
         catalogs: session.profile.catalogs.clone(),
     })
-}
-
-/// The single tools that a session was asked for.
-fn tools_of(session: &Document) -> Vec<TaskId> {
-    let added = session.choices.get(TOOLS_ADDED).map(|choice| choice.value.as_str());
-    added.unwrap_or_default().split(' ').filter_map(|name| name.parse().ok()).collect()
-}
-
-/// What the sessions of a chain have set up, each by the last that did.
-fn set_up_by(store: &Store, newest: &Session) -> IndexMap<TaskId, SessionId> {
-    let mut found = IndexMap::new();
-    let mut note = |session: &Session| {
-        for task in session.tasks.values().filter(|task| task.status == TaskStatus::Completed) {
-            let result = task.result.as_ref();
-            let was_there = result.is_some_and(|result| result.contains_key("already_installed"));
-            if !was_there || !found.contains_key(&task.task_id) {
-                found.insert(task.task_id.clone(), session.meta.id.clone());
-            }
-        }
-    };
-    for step in &newest.expansion_history {
-        // A record that is gone says nothing of its tools; the machine still does.
-        if let Ok(loaded) = store.load(&step.session_id) {
-            note(&loaded.session);
-        }
-    }
-    note(newest);
-    found
 }
 
 /// Which of some tasks are on the machine now.

@@ -6,6 +6,7 @@ mod apply;
 mod approve;
 mod attempts;
 mod catalog;
+mod chain;
 mod changed_plan;
 pub mod clock;
 mod commands;
@@ -48,6 +49,7 @@ mod shell_blocks;
 mod shell_files;
 mod signals;
 mod silence;
+mod standing;
 mod start;
 mod tasks;
 mod tell;
@@ -62,12 +64,13 @@ pub use crate::{
     flow::{
         Ask, Asked, ChosenBy, Context, Expiry, Finding, Input, NoRecipe, PlanProblem, Presence,
         Recipe, RecipeSource, Refusal, STACK_TYPE, Shell, Situation, Stack, State, TOOLS_ADDED,
-        TOOLS_LEFT_OUT, Waiting, Wanted, count, how_long,
+        TOOLS_LEFT_OUT, TaskLine, Waiting, Wanted, count, how_long, tools_named,
     },
     store::{Listing, SessionSummary},
 };
 pub use approve::{Approved, approve, force, in_the_way};
 pub use catalog::{TaskView, can_be_had, load_catalog, view};
+pub use chain::{Chain, Link, chain};
 pub use clock::Clock;
 pub use conversation::{Conversation, Mailbox, Taken, waits_for_answers};
 pub use data::GivenData;
@@ -79,7 +82,7 @@ pub use estimates::{Durations, known_durations};
 pub use examine::{Examination, Expiries, examine, expiries, liveliness};
 pub use expansion::{Inheritance, expandable, inheritance, newest_complete};
 pub use machine::machine;
-pub use opening::{Found, Summary, context_of, newest_of_interest, summary};
+pub use opening::{Found, Summary, newest_of_interest, summary};
 pub use pause::{PauseAnswer, ask_to_pause};
 pub use platform::{platform, seems_installed};
 pub use prepare::Prepared;
@@ -100,6 +103,7 @@ pub use shell_files::{
     AddedBlock, BlockError, ShellFile, WantedBlock, add_shell_blocks, asked_of_plan,
     asked_of_session, lines_of_plan, remove_shell_blocks, shell_files,
 };
+pub use standing::{Candidate, candidates, context_of, standing};
 pub use start::{Ready, plan, ready};
 pub use tell::{Asker, Person, Told, Watcher};
 pub use unready::{Mistake, Unanswered, Unready};

@@ -1,8 +1,6 @@
 //! What a walk finds when it begins: the session that whoever comes most likely comes back to.
 
-use super::{
-    Context, Expiry, RunError, Surroundings, examine::liveliness, sessions::check_machine,
-};
+use super::{Expiry, RunError, Surroundings, examine::liveliness, sessions::check_machine};
 use crate::{
     flow::Live,
     model::{Plan, Session, SessionId, SessionStatus, TaskId},
@@ -82,7 +80,7 @@ pub fn summary(around: &Surroundings, id: &SessionId) -> Result<Summary, RunErro
     let loaded = around.store.load(id)?;
     let session = loaded.session;
     // What it ran is no less true when the plan is gone.
-    let plan = around.store.plan(id).ok().flatten();
+    let plan = around.store.plan_of(&session).ok().flatten();
     let suggestions = suggestions(around, &session).unwrap_or_default();
     Ok(Summary { session, plan, document: loaded.path, suggestions })
 }
@@ -98,11 +96,4 @@ fn suggestions(around: &Surroundings, session: &Session) -> Option<Vec<(TaskId, 
     let is_there = |task| super::seems_installed(task, &around.environment) == Some(true);
     let tasks = tasks.filter(|listed| !is_there(&listed.item));
     Some(tasks.map(|listed| (listed.item.id.clone(), listed.item.name.clone())).collect())
-}
-
-/// Where a session stands.
-pub fn context_of(around: &Surroundings, id: &SessionId) -> Result<Context, RunError> {
-    let loaded = around.store.load(id)?;
-    let (live, expiry) = liveliness(&around.store, &loaded.session, &around.clock)?;
-    Ok(Context::of(&loaded.session, live, expiry))
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     flow::Rehearsal,
-    model::{Digest, EventKind, ExecutionMode, Phase, Plan, Session},
+    model::{Digest, EventKind, ExecutionMode, Phase, Plan, Session, TaskId},
     store::{Recorder, Store},
 };
 
@@ -73,19 +73,22 @@ pub(super) struct Draft {
     session: Rehearsal,
     /// How much of it says only that it is gone through again.
     told: usize,
+    /// Why, if somebody has said so.
+    pub reason: Option<String>,
 }
 
 impl Draft {
-    pub(super) fn new(original: Original, session: Rehearsal) -> Self {
-        let told = session.clone().into_events().len();
-        Self { original, session, told }
+    pub(super) fn new(original: Original, session: Rehearsal, reason: Option<String>) -> Self {
+        let told = session.events().len();
+        Self { original, session, told, reason }
     }
 
     /// What a plan that was made of it would change.
     pub(super) fn revision(&self, plan: &Plan) -> Option<Revision> {
         let is_same = self.session.profile.selected == self.original.session.profile.selected;
         let phase = if is_same { Phase::GatherRequirements } else { Phase::StackSelection };
-        let reason = "a person has answered otherwise".to_owned();
+        let reason = self.reason.clone();
+        let reason = reason.unwrap_or_else(|| "a person has answered otherwise".into());
         let session = self.session.clone();
         Revision::new(&self.original, phase, plan.clone(), session, self.told, reason)
     }
@@ -112,9 +115,10 @@ impl Draft {
         let wishes = Wishes { approval, ..wishes };
         match revision.carry_out(around, Some(mode), &wishes, watcher)? {
             Revised::Ended(ended) => Ok(ended),
-            Revised::ForReview(_) => {
+            Revised::ForReview(tasks) => {
                 let meta = &self.original.session.meta;
-                let why = "only words have changed: nothing was run".to_owned();
+                let names: Vec<_> = tasks.iter().map(TaskId::as_str).collect();
+                let why = format!("marked for review: {}; nothing was run", names.join(", "));
                 Ok(Ended::stopped(meta.id.clone(), meta.status, why))
             }
         }

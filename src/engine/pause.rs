@@ -5,8 +5,10 @@ use std::time::Duration;
 use super::{
     RunError,
     clock::{self, Clock},
+    ending::paused_at,
 };
 use crate::{
+    flow::place_of,
     model::{EventKind, PauseReason, SessionId, SessionStatus},
     store::{Pen, Request, Store},
 };
@@ -55,8 +57,9 @@ pub fn ask_to_pause(
     if recorder.session().meta.status != SessionStatus::InProgress {
         return ask_to_pause(store, clock, pen, id, reason);
     }
-    let reason_given = reason.or_else(|| Some("paused from another terminal".into()));
-    let kind = EventKind::SessionPaused { reason: PauseReason::UserRequest, context: reason_given };
+    let why = reason.unwrap_or_else(|| "paused from another terminal".into());
+    let context = Some(paused_at(&why, &place_of(recorder.session())));
+    let kind = EventKind::SessionPaused { reason: PauseReason::UserRequest, context };
     recorder.record(vec![kind], &clock.now())?;
     recorder.close()?;
     Ok(PauseAnswer::Paused)

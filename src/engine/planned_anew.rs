@@ -6,7 +6,7 @@ use super::{
     signals::Signals, unready::Unready, wishes::Failed,
 };
 use crate::{
-    flow::{CUSTOM, TOOLS_ADDED, TOOLS_LEFT_OUT, Walk, plan_problems},
+    flow::{CUSTOM, PlanProblem, TOOLS_ADDED, TOOLS_LEFT_OUT, Walk, plan_problems},
     model::{Choice, Document, Extra, Phase, Plan, TaskId, TaskStatus},
 };
 
@@ -17,13 +17,20 @@ pub(super) fn lacks_a_plan(session: &Document) -> bool {
         && session.tasks.values().any(|task| !task.status.is_settled())
 }
 
+/// What is left of a session, as it can be done here.
+pub(super) struct Anew {
+    pub plan: Plan,
+    /// Tasks that cannot be had on this machine, and why.
+    pub impossible: Vec<(TaskId, String)>,
+}
+
 /// The plan of what is left.
 pub(super) async fn planned_anew(
     around: &Surroundings,
     session: &Document,
     failed: Failed,
     signals: &mut Signals,
-) -> Result<Plan, RunError> {
+) -> Result<Anew, RunError> {
     let layers = around.layers.or_recorded(&session.profile.catalogs);
     let catalog = load_catalog(around, &layers)?;
     let (offer, profiles) = (shelf::offer(&catalog), shelf::profiles(&catalog));
@@ -34,7 +41,7 @@ pub(super) async fn planned_anew(
         TaskStatus::Pending | TaskStatus::InProgress => true,
     };
     let left = session.tasks.values().filter(|task| is_left(task.status));
-    let left: Vec<&TaskId> = left.map(|task| &task.task_id).collect();
+    let mut left: Vec<&TaskId> = left.map(|task| &task.task_id).collect();
     let unknown: Vec<TaskId> =
         left.iter().filter(|id| offer.get(id.as_str()).is_none()).map(|id| (*id).clone()).collect();
     if !unknown.is_empty() {
@@ -49,11 +56,23 @@ pub(super) async fn planned_anew(
         _ = signals.next() => return Err(RunError::Interrupted),
     };
     let unready = |unready| RunError::Unready(Box::new(unready));
-    let plan = walk.plan(&wanted, &facts).plan;
-    let plan = plan.map_err(|problems| unready(Unready { problems, ..Unready::default() }))?;
+    let mut impossible = Vec::new();
+    let plan = loop {
+        let problems = match walk.plan(&asking_for(session, &left), &facts).plan {
+            Ok(plan) => break plan,
+            Err(problems) => problems,
+        };
+        // What another machine could have is no reason to leave the rest undone.
+        let known = impossible.len();
+        impossible.extend(problems.iter().filter_map(PlanProblem::cannot_be_had));
+        left.retain(|task| !impossible.iter().any(|(known, _)| known == *task));
+        if left.is_empty() || impossible.len() == known {
+            return Err(unready(Unready { problems, ..Unready::default() }));
+        }
+    };
     let unsound: Vec<_> = plan_problems(&plan).iter().map(ToString::to_string).collect();
     if unsound.is_empty() {
-        Ok(plan)
+        Ok(Anew { plan, impossible })
     } else {
         Err(unready(Unready { catalog: unsound, ..Unready::default() }))
     }

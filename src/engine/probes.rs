@@ -103,7 +103,11 @@ impl Run<'_> {
                 let error = if *code == 0 {
                     judge(&output).err()
                 } else {
-                    Some(format!("exit code {code}"))
+                    // What a check says is why it is not content.
+                    let said = flow::last_line(&redact(&self.data.secrets(), output.as_bytes()));
+                    let said = said.filter(|_| kind == ProbeKind::Verification);
+                    let said = said.map_or_else(String::new, |said| format!(": {said}"));
+                    Some(format!("exit code {code}{said}"))
                 };
                 (Some(*code), output, error)
             }

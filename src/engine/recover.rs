@@ -321,7 +321,7 @@ fn take_up_attempts(
     rescue: &Rescue,
     rewrite: &mut Rewrite,
 ) -> Result<Option<String>, RecoverError> {
-    let plan = match around.store.plan(&salvor.survey.id) {
+    let plan = match around.store.plan_of(&rescue.session) {
         Err(StoreError::Plan { .. }) => None,
         plan => plan?.filter(|plan| Some(plan.compute_digest()) == rescue.session.plan.digest),
     };

@@ -44,6 +44,18 @@ impl GivenAt {
 }
 
 impl Request {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.profile.is_none()
+            && self.answers.is_empty()
+            && self.options.is_empty()
+            && self.user_data.is_empty()
+            && self.data.command_line.is_empty()
+            && self.data.file.is_empty()
+            && self.add.is_empty()
+            && self.without.is_empty()
+    }
+
     /// Single tools, and nothing else.
     pub fn of_tools(add: Vec<TaskId>) -> Self {
         Self {

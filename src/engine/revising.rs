@@ -8,7 +8,7 @@ use super::{
     conversation::{Secrets, Taken, unready},
     paper::{Draft, Paper},
     platform,
-    revision::{Original, Revision, taken_back, tools},
+    revision::{Original, Revision, reason_of, taken_back, tools},
     shelf,
     unready::mistake_of,
 };
@@ -25,6 +25,7 @@ impl<'c> Conversation<'c> {
         around: &'c Surroundings,
         catalog: &'c Catalog,
         id: &SessionId,
+        reason: Option<String>,
     ) -> Result<Self, RunError> {
         let original = Original::read(around, id)?;
         let draft = original.draft(around, Phase::GatherRequirements)?;
@@ -35,7 +36,7 @@ impl<'c> Conversation<'c> {
             offer: shelf::offer(catalog),
             profiles: shelf::profiles(catalog),
             platform: platform(&around.environment),
-            paper: Paper::Draft(Box::new(Draft::new(original, draft))),
+            paper: Paper::Draft(Box::new(Draft::new(original, draft, reason))),
             facts: None,
             looked_for: HashSet::new(),
             secrets: Secrets::default(),
@@ -61,6 +62,11 @@ impl<'c> Conversation<'c> {
 
     /// Makes room for what was given anew: what it answers is open again.
     pub fn take_back(&mut self, request: &Request) -> Result<(), RunError> {
+        if let Paper::Draft(draft) = &mut self.paper
+            && !request.is_empty()
+        {
+            draft.reason.get_or_insert_with(|| reason_of(request));
+        }
         let found =
             request.profile.as_deref().map(|given| self.walk().find_profile(given).cloned());
         let stack = found.transpose().map_err(|refusal| unready(vec![mistake_of(&refusal)]))?;

@@ -14,8 +14,8 @@ use super::{
     repair::mend_and_go_on,
     run::{Options, Run},
     sessions::{
-        Approach, agent_of, approves, check_resumable, check_rights, drive, look_before,
-        unfinished, within_runtime,
+        Approach, agent_of, approves, check_machine, check_rights, drive, look_before, unfinished,
+        within_runtime,
     },
     signals::Signals,
     tell::{Told, Watcher},
@@ -26,7 +26,7 @@ use crate::{
     catalog::Catalog,
     flow::{
         Assessment, Input, Refusal, Rehearsal, STACK_TYPE, TOOLS_ADDED, TOOLS_LEFT_OUT,
-        recorded_facts,
+        recorded_facts, tools_named,
     },
     model::{
         ApprovedBy, Digest, Document, EventKind, ExecutionMode, Impact, PauseReason, Phase, Plan,
@@ -80,7 +80,13 @@ impl Original {
         let notes = look_before(around, id)?;
         let session = around.store.load(id)?.session;
         let not = |why: &str| RunError::NotRevisable { id: id.clone(), why: why.into() };
-        check_resumable(&session)?;
+        check_machine(&session)?;
+        if session.meta.status == SessionStatus::Completed {
+            return Err(not(
+                "it is complete; `provision expand` adds to what it set up, and `provision start` \
+                 begins a new one with other answers",
+            ));
+        }
         if session.plan.digest.is_none() || session.phase.current < Phase::PresentPlan {
             return Err(not("it has no plan yet: whoever resumes it can still answer otherwise"));
         }
@@ -111,6 +117,7 @@ impl Original {
             reason: String::new(),
             downstream_archived: Vec::new(),
             tasks_reset: under_way.map(|task| task.task_id.clone()).collect(),
+            tasks_to_redo: Vec::new(),
             tasks_to_review: Vec::new(),
         })])?;
         Ok(draft)
@@ -160,7 +167,7 @@ pub fn revision(
     if stack.is_some() {
         walk.session = original.draft(around, phase)?;
     }
-    let told = walk.session.clone().into_events().len();
+    let told = walk.session.events().len();
     walk.session.record(taken_back(session, request, stack.as_ref()))?;
     if stack.is_some() {
         if !walk.choose_stack(catalog, session.profile.catalogs.clone())? {
@@ -212,22 +219,18 @@ pub(super) fn taken_back(
 
 /// The single tools, and those left out, once those of a request are counted in.
 pub(super) fn tools(session: &Document, request: &Request) -> (Vec<TaskId>, Vec<TaskId>) {
-    let named = |id: &str| -> Vec<TaskId> {
-        let value = session.choices.get(id).map(|choice| choice.value.as_str());
-        value.unwrap_or_default().split(' ').filter_map(|name| name.parse().ok()).collect()
-    };
     let with = |known: Vec<TaskId>, more: &[TaskId], less: &[TaskId]| {
         let all = known.into_iter().chain(more.iter().cloned());
         all.filter(|task| !less.contains(task)).collect()
     };
     (
-        with(named(TOOLS_ADDED), &request.add, &request.without),
-        with(named(TOOLS_LEFT_OUT), &request.without, &request.add),
+        with(tools_named(session, TOOLS_ADDED), &request.add, &request.without),
+        with(tools_named(session, TOOLS_LEFT_OUT), &request.without, &request.add),
     )
 }
 
 /// What was asked for, in a line.
-fn reason_of(request: &Request) -> String {
+pub(super) fn reason_of(request: &Request) -> String {
     let profile = request.profile.iter().map(|profile| format!("stack: {profile}"));
     let answers = request.answers.iter().map(|(id, answer)| format!("{id}: {answer}"));
     // What was given may be a secret: its name says enough.
@@ -295,11 +298,10 @@ impl Revision {
         wishes: &Wishes,
         watcher: &mut Watcher<'_>,
     ) -> Result<Revised, RunError> {
-        let approved_by = match (self.stands, &wishes.approval) {
-            (Some(by), _) => Some(by),
-            (None, Some(approval)) => Some(approves(approval, &self.digest)?),
-            (None, None) => None,
-        };
+        // Whoever names a digest means that plan, approved before or not.
+        let given = wishes.approval.as_ref().map(|given| approves(given, &self.digest));
+        let given = given.transpose()?;
+        let approved_by = self.stands.or(given);
         let ended = within_runtime(async {
             let signals = Signals::listen().map_err(RunError::Runtime)?;
             let _only = around.store.lock_runner(&around.pen)?;
@@ -326,7 +328,7 @@ impl Revision {
             let (plan, digest) = (self.plan.clone(), self.digest.clone());
             let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
             let earlier = unfinished(&around.store, Some(&id))?;
-            let walk = Approach { approved_by, replaced: Vec::new(), unfinished: earlier };
+            let walk = Approach::of(approved_by, earlier);
             let failed = if wishes.attended { Failed::Leave } else { Failed::Retry };
             let how = Resumption { is_taken_up: true, ..Resumption::of(failed) };
             let ended = drive(&mut run, Some(walk), Some(&how)).await;
@@ -352,7 +354,10 @@ impl Revision {
     ) -> Result<(), RunError> {
         let (store, session) = (&around.store, recorder.session());
         let mut archived = Vec::new();
-        if !self.is_only_words() {
+        if self.is_only_words() {
+            // It says the same in other words, and so is no other plan.
+            recorder.keep_plan(store, &self.plan)?;
+        } else {
             archived.extend(recorder.replace_plan(store, &self.plan)?);
         }
         let anew = &self.assessment.begin_anew;
@@ -366,6 +371,7 @@ impl Revision {
             reason: self.reason.clone(),
             downstream_archived: archived,
             tasks_reset: anew.clone(),
+            tasks_to_redo: self.assessment.to_redo.clone(),
             tasks_to_review: self.assessment.to_review(),
         }));
         events.extend(self.events.clone());

@@ -12,19 +12,20 @@ use super::{
     ending::{Ended, close, complete, fail, pause},
     examine::{Examination, examine, expiry_under_lock},
     machine,
-    planned_anew::{lacks_a_plan, planned_anew},
+    planned_anew::{Anew, lacks_a_plan, planned_anew},
     prune::expired,
     repair::mend_and_go_on,
     rights::NotAuthorized,
     run::{Options, Run, Surroundings},
     signals::Signals,
+    standing::standing,
     tasks::TaskEnd,
     tell::{Told, Watcher},
     wishes::{Resumption, matches},
 };
 use crate::{
     exec::Rights,
-    flow::{self, GivenPlan, plan_problems},
+    flow::{self, GivenPlan, Live, plan_problems},
     model::{
         Agent, ApprovedBy, Digest, EventKind, ExecutionMode, PauseReason, Phase, Plan, PlanTask,
         Session, SessionId, SessionStatus, TaskId, TaskStatus, nearest,
@@ -82,9 +83,17 @@ pub fn apply(
 /// How a run comes to the execution of a plan that it has.
 pub(super) struct Approach {
     pub approved_by: ApprovedBy,
+    /// Tasks of the session that cannot be done here, and why.
+    pub impossible: Vec<(TaskId, String)>,
     /// What says that the plan is another one now.
     pub replaced: Vec<EventKind>,
     pub unfinished: Vec<SessionId>,
+}
+
+impl Approach {
+    pub(super) fn of(approved_by: ApprovedBy, unfinished: Vec<SessionId>) -> Self {
+        Self { approved_by, impossible: Vec::new(), replaced: Vec::new(), unfinished }
+    }
 }
 
 /// Earlier sessions that are not finished, newest first; the one that asks is none of them.
@@ -141,12 +150,21 @@ pub(super) fn resume_once(
         }
         let is_anew = wishes.plan.is_none()
             && lacks_a_plan(recorder.session())
-            && matches!(around.store.plan(id), Ok(None));
-        let mut plan = if is_anew {
+            // One that was kept for it and is not on record may not be all of it.
+            && match around.store.plan(id) {
+                Ok(Some(plan)) => flow::leaves_out(recorder.session(), &plan),
+                Ok(None) => true,
+                Err(_) => false,
+            };
+        let Anew { mut plan, impossible } = if is_anew {
             planned_anew(around, recorder.session(), how.failed, &mut signals).await?
         } else {
-            plan_of(around, &recorder, wishes.plan.as_deref())?
+            let plan = plan_of(around, &recorder, wishes.plan.as_deref())?;
+            Anew { plan, impossible: Vec::new() }
         };
+        for (task, why) in &impossible {
+            watcher(Told::Note(&format!("{task} is passed by: {why}")));
+        }
         let mut replaced = Vec::new();
         if let Some(other) = follow_the_catalog(around, &recorder, &plan, wishes, watcher)? {
             (plan, replaced) = (other.plan, other.events);
@@ -171,6 +189,12 @@ pub(super) fn resume_once(
         if let Some(task) = &how.from {
             passed_by_on_the_way(session, &plan, task)?;
         }
+        // Who says now how it is to be run is heard rather than what was said before.
+        let mode = wishes.mode.or(session.plan.execution_mode);
+        let review = mode == Some(ExecutionMode::ReviewEachStep);
+        if review && !wishes.attended && wishes.approval.is_none() && how.mended.is_empty() {
+            return Err(RunError::Unreviewed { id: id.clone() });
+        }
         let data = UserData::gather(&plan, Some(session), &wishes.data)?;
         if is_anew {
             // Nothing is executed that is not kept first.
@@ -180,10 +204,14 @@ pub(super) fn resume_once(
             recorder.replace_plan(&around.store, &plan)?;
         }
         let session = recorder.session();
+        // Whoever attends it has seen this before anything was asked.
+        if session.phase.current == Phase::Execute && how.mended.is_empty() && !wishes.attended {
+            let seen = (Live::Running, expiry);
+            let context = standing(&around.store, session, &around.clock, seen)?;
+            watcher(Told::Resumes(&context));
+        }
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
         let options = wishes.options(agent);
-        let recorded = session.plan.execution_mode == Some(ExecutionMode::ReviewEachStep);
-        let review = options.review || recorded;
         let options = Options { mended: how.mended.clone(), review, ..options };
         let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         for note in known.iter().chain(&expiry.note()) {
@@ -196,7 +224,7 @@ pub(super) fn resume_once(
         }
         let earlier = unfinished(&around.store, Some(id))?;
         let walk =
-            approved_by.map(|approved_by| Approach { approved_by, replaced, unfinished: earlier });
+            approved_by.map(|by| Approach { impossible, replaced, ..Approach::of(by, earlier) });
         let ended = drive(&mut run, walk, Some(how)).await;
         close(run, ended)
     })
@@ -336,7 +364,10 @@ pub(super) async fn drive(
         decide_about_failed(run, how)?;
     }
     run.decide_about_shells();
-    if let Some(Approach { approved_by, replaced, unfinished }) = approach {
+    if let Some(Approach { approved_by, impossible, replaced, unfinished }) = approach {
+        for (task_id, reason) in impossible {
+            run.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
+        }
         for event in replaced {
             run.queue(event);
         }
@@ -369,10 +400,11 @@ pub(super) async fn drive(
     if let Some(how) = resumed.filter(|_| !is_decided) {
         decide_about_failed(run, how)?;
     }
-    let tasks = &run.session().tasks;
-    let settled = tasks.values().filter(|task| task.status.is_settled()).count();
-    let total = tasks.len();
     let plan = std::sync::Arc::clone(&run.plan);
+    let is_settled =
+        |task: &&PlanTask| run.task_record(task).is_some_and(|t| t.status.is_settled());
+    let settled = plan.tasks.iter().filter(is_settled).count();
+    let total = plan.tasks.len();
     run.tell(Told::Begins { settled, total, plan: &plan });
     let end = if run.session().phase.current == Phase::Execute {
         if let Some(ended) = run.look_at_machine().await? {

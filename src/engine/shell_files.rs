@@ -231,7 +231,7 @@ pub fn asked_of_session(
     let is_settled = session.shell_integration.is_some()
         || session.meta.status == SessionStatus::Completed
         || check_machine(session).is_err();
-    let Ok(Some(plan)) = around.store.plan(id) else { return Vec::new() };
+    let Ok(Some(plan)) = around.store.plan_of(session) else { return Vec::new() };
     let approves = |digest| wishes.approval.as_ref().is_some_and(|a| approves(a, digest).is_ok());
     let is_approved = session.plan.approved_at.is_some() || approves(&plan.compute_digest());
     if is_settled || !is_approved {

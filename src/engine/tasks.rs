@@ -28,7 +28,9 @@ impl Run<'_> {
     /// unless told to keep going.
     pub(super) async fn execute(&mut self) -> Result<TaskEnd, RunError> {
         let plan = Arc::clone(&self.plan);
+        // Before anything begins: with the first command of this boot nobody looks any more.
         let gone = self.gone_with_the_restart().await?;
+        self.do_again(gone)?;
         self.verify_what_was_deferred().await?;
         let open: Vec<_> = plan.tasks.iter().filter(|task| self.is_pressing(task)).collect();
         let begun = self.execute_these(open).await?;
@@ -37,7 +39,6 @@ impl Run<'_> {
         if begun != TaskEnd::Settled && !(begun == TaskEnd::Failed && self.options.keep_going) {
             return Ok(begun);
         }
-        self.do_again(gone)?;
         let end = self.execute_these(&plan.tasks).await?;
         if end == TaskEnd::Settled {
             // What could not be told when it was set up may have come up meanwhile.
@@ -132,7 +133,8 @@ impl Run<'_> {
                 self.flush()?;
             }
         }
-        let is_fresh = !self.task_record(task).is_some_and(flow::has_begun);
+        let is_fresh =
+            !self.task_record(task).is_some_and(|task| flow::has_begun(task) || task.to_redo);
         let is_ours = self.was_ours(task);
         if (is_fresh || self.set_up_elsewhere.contains(&task.id))
             && let Some(mut found) = self.detect(task).await?

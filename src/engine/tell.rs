@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
-use super::{Decision, Ended, Matter};
+use super::{Context, Decision, Ended, Matter};
 use crate::model::{Event, Plan, TaskId};
 
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub enum Told<'a> {
     Event(&'a Event),
     /// How many of the session's tasks are settled as the run begins, and what it is about to do.
     Begins { settled: usize, total: usize, plan: &'a Plan },
+    /// A session is gone on with that stands so.
+    Resumes(&'a Context),
     /// A command is there again that an earlier run began.
     TakenUp { task_id: &'a TaskId, command: &'a str },
     /// What a command wrote, without secrets. `skipped` bytes before it were not kept.

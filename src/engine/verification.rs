@@ -1,8 +1,9 @@
 //! Whether what was set up works: looked at when a task is done, looked at again where nobody could
 //! tell, and taken as it is where a person says so.
 
-use super::Surroundings;
-use super::{RunError, probes::Seen, run::Run};
+use std::collections::HashSet;
+
+use super::{RunError, Surroundings, probes::Seen, run::Run};
 use crate::{
     exec::ProbeEnd,
     flow::{self, Unsure},
@@ -27,7 +28,7 @@ pub(super) enum Verified {
 pub(super) fn is_overridden(session: &Document, task_id: &TaskId) -> bool {
     let began = session.tasks.get(task_id).and_then(|task| task.started_at.as_ref());
     let mut said = session.user_overrides.iter().filter(|said| said.task_id == *task_id);
-    said.any(|said| began.is_none_or(|began| said.logged_at >= *began))
+    said.any(|said| began.is_some_and(|began| said.logged_at >= *began))
 }
 
 impl Run<'_> {
@@ -84,8 +85,11 @@ impl Run<'_> {
     pub(super) async fn verify_what_was_deferred(&mut self) -> Result<(), RunError> {
         self.flush()?;
         let open = |deferred: &&DeferredVerification| !deferred.resolved;
-        let deferred: Vec<_> =
+        let mut deferred: Vec<_> =
             self.session().deferred_verifications.iter().filter(open).cloned().collect();
+        // Whatever happened to a task, one look is enough.
+        let mut seen = HashSet::new();
+        deferred.retain(|known| seen.insert((known.task_id.clone(), known.command.clone())));
         let plan = std::sync::Arc::clone(&self.plan);
         for DeferredVerification { task_id, command, .. } in deferred {
             let is_done = |record: &TaskRecord| record.status == TaskStatus::Completed;
@@ -107,6 +111,11 @@ impl Run<'_> {
                 )),
                 Verified::Failed(error) => {
                     let id = self.id();
+                    self.queue(EventKind::VerificationRefuted {
+                        task_id: task_id.clone(),
+                        command,
+                        error: error.clone(),
+                    });
                     self.note(&format!(
                         "{task_id}: {error}; `provision override {id} {task_id} --reason TEXT` \
                          takes it as it is"
@@ -134,7 +143,7 @@ pub fn override_verification(
     recorded.map(drop)
 }
 
-fn overriding(
+pub(super) fn overriding(
     session: &Document,
     task_id: &TaskId,
     reason: &str,

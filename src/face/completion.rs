@@ -52,12 +52,8 @@ pub fn completion_text(summary: &Summary, terminal: Terminal) -> String {
         let some: Vec<_> = some.map(|(id, name)| format!("{id} ({name})")).collect();
         let _ = writeln!(text, "\nGoes well with it");
         let _ = writeln!(text, "{}", terminal.wrapped(&some.join(", "), 2));
-        let first = &summary.suggestions[0].0;
-        let mut line = "provision".to_owned();
-        for folder in &session.profile.catalogs {
-            line.extend([" --catalog '", folder, "'"]);
-        }
-        let _ = writeln!(text, "  {} start --add {first}", visible(&line));
+        let (id, first) = (&session.meta.id, &summary.suggestions[0].0);
+        let _ = writeln!(text, "  provision expand {id} {first}");
     }
     let id = &session.meta.id;
     let _ = writeln!(text, "\nThe record of it");

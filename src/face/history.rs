@@ -57,7 +57,8 @@ fn about(kind: &EventKind) -> String {
         EventKind::TaskStarted { task_id }
         | EventKind::TaskCompleted { task_id, .. }
         | EventKind::TaskReviewed { task_id } => task_id.to_string(),
-        EventKind::TaskFailed { task_id, error, .. } => format!("{task_id}: {error}"),
+        EventKind::TaskFailed { task_id, error, .. }
+        | EventKind::VerificationRefuted { task_id, error, .. } => format!("{task_id}: {error}"),
         EventKind::TaskSkipped { task_id, reason, .. }
         | EventKind::TaskReset { task_id, reason }
         | EventKind::OverrideRecorded { task_id, reason, .. } => format!("{task_id}: {reason}"),

@@ -14,7 +14,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::{SigId, consts::SIGCONT, flag, low_level};
 
 use super::{
-    Look, goodbye,
+    Look, durations, goodbye,
     paint::Paint,
     progress,
     terminal::{Terminal, Unechoed},
@@ -128,6 +128,7 @@ impl Live {
         match told {
             Told::Event(event) => self.event(event),
             Told::Begins { settled, total, plan } => self.begin(*settled, *total, plan),
+            Told::Resumes(context) => self.print(super::resuming_text(context).trim_end()),
             Told::TakenUp { task_id, command } => {
                 self.start(task_id, &format!("{} (begun by an earlier run)", visible(command)));
             }
@@ -233,7 +234,11 @@ impl Live {
             let done = running.map_or(Duration::ZERO, |running| running.bar.elapsed());
             sum += whole.saturating_sub(done);
         }
-        if sum < Duration::from_secs(2) { String::new() } else { format!("{} left", about(sum)) }
+        if sum < Duration::from_secs(2) {
+            String::new()
+        } else {
+            format!("{} left", durations::about(sum))
+        }
     }
 
     /// How long a task took in this run, where at least two are known.
@@ -317,7 +322,7 @@ impl Live {
         if let Some(took) = took {
             self.begun.insert(task_id.clone(), took);
         }
-        let took = took.map_or_else(String::new, |took| format!("  {}", seconds(took)));
+        let took = took.map_or_else(String::new, |took| format!("  {}", durations::took(took)));
         let room = self.terminal.width().saturating_sub(2 + took.chars().count());
         let text = self.terminal.cut(text, room);
         let line = format!("{sign} {text}{}", self.paint().dim(&took));
@@ -407,21 +412,4 @@ impl Live {
 fn new_bars() -> MultiProgress {
     let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
     MultiProgress::with_draw_target(target)
-}
-
-fn seconds(took: Duration) -> String {
-    match took.as_secs() {
-        0..60 => format!("{:.1} s", took.as_secs_f64()),
-        whole => format!("{} min {} s", whole / 60, whole % 60),
-    }
-}
-
-/// `about 40 s`, `about 3 min`.
-pub(super) fn about(duration: Duration) -> String {
-    match duration.as_secs() {
-        0..2 => "about 1 s".into(),
-        short @ 2..90 => format!("about {short} s"),
-        long @ 90..5400 => format!("about {} min", (long + 30) / 60),
-        long => format!("about {} h", (long + 1800) / 3600),
-    }
 }

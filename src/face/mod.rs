@@ -6,6 +6,7 @@ mod catalog;
 mod completion;
 mod diagnostics;
 mod doctor;
+mod durations;
 mod history;
 mod live;
 mod paint;
@@ -40,7 +41,7 @@ pub use shell::{
     added_json, added_text, removed_json, removed_text, shell_files_json, shell_files_text,
     shell_lines, shell_question,
 };
-pub use status::status_text;
+pub use status::{candidate_text, chain_text, resuming_text, status_text};
 pub use terminal::{Choice, Item, Left, Lettered, Line, Look, Pick, Reply, Terminal};
 pub use text::{note_text, plural, visible};
 pub use walk::{AtTerminal, Screen, WalkEnd, Walker, ask_about_shells};

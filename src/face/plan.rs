@@ -4,7 +4,7 @@ use std::{fmt::Write, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::{Terminal, live::about, plural, visible};
+use super::{Terminal, durations::about, plural, visible};
 use crate::{
     engine::Durations,
     model::{GateLevel, GateRecord, GateStatus, Plan, PlanAction, PlanCommand, PlanTask, TaskId},

@@ -1,8 +1,8 @@
 //! A run as plain lines, for a terminal or a file.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
-use super::{doctor::repair_hint, note_text, plural, visible};
+use super::{doctor::repair_hint, durations::took, note_text, plural, visible};
 use crate::{
     engine::{Ended, Told},
     model::{
@@ -34,6 +34,7 @@ impl Progress {
             Told::Begins { settled, total, .. } => {
                 (self.begun, self.tasks) = (*settled, *total);
             }
+            Told::Resumes(context) => text.push_str(&super::resuming_text(context)),
             Told::TakenUp { task_id, command } => {
                 self.name(task_id, &mut text);
                 let _ = writeln!(text, "  $ {} (begun by an earlier run)", visible(command));
@@ -76,8 +77,13 @@ impl Progress {
     /// Names a task once, when something of it begins in this run.
     fn name(&mut self, task_id: &TaskId, text: &mut String) {
         if self.named.as_ref() != Some(task_id) {
-            self.begun += 1;
             self.named = Some(task_id.clone());
+            if self.tasks == 0 {
+                // How many there are is not known yet: something is decided before the run begins.
+                let _ = writeln!(text, "{task_id}");
+                return;
+            }
+            self.begun += 1;
             let _ = writeln!(text, "[{}/{}] {task_id}", self.begun, self.tasks);
         }
     }
@@ -155,7 +161,7 @@ fn safe_line(line: &str) -> String {
 }
 
 fn finished_line(finished: &CommandFinished, text: &mut String) -> std::fmt::Result {
-    let took = seconds(finished.duration_ms);
+    let took = took(Duration::from_millis(finished.duration_ms));
     let recovered = if finished.recovered { ", taken up from an earlier run" } else { "" };
     if finished.status == CommandVerdict::Success {
         writeln!(text, "  ok, {took}{recovered}")
@@ -172,15 +178,13 @@ fn finished_line(finished: &CommandFinished, text: &mut String) -> std::fmt::Res
     }
 }
 
-fn seconds(millis: u64) -> String {
-    format!("{}.{} s", millis / 1000, millis % 1000 / 100)
-}
-
 /// What is left to say when a run is over.
 pub fn goodbye(ended: &Ended) -> String {
     let id = &ended.session_id;
     let reason =
         ended.reason.as_deref().map_or_else(String::new, |why| format!(": {}", visible(why)));
+    let place =
+        ended.place.as_deref().map_or_else(String::new, |place| format!(" goes on at {place}"));
     match ended.status {
         SessionStatus::Completed => format!("completed: session {id}\n"),
         SessionStatus::Failed => format!(
@@ -204,7 +208,7 @@ pub fn goodbye(ended: &Ended) -> String {
             format!("paused{reason}\n{}", hints.collect::<String>())
         }
         SessionStatus::Paused | SessionStatus::InProgress => {
-            format!("paused{reason}\nhint: provision resume {id}\n")
+            format!("paused{reason}\nhint: provision resume {id}{place}\n")
         }
     }
 }

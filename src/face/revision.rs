@@ -29,11 +29,18 @@ pub fn revision_text(revision: &Revision) -> String {
         }
     };
     list("new", &found.added);
-    list("begins anew", &found.begin_anew);
+    let is_planned = |id: &&TaskId| revision.plan.task(id).is_some();
+    let anew = found.begin_anew.iter().filter(is_planned).filter(|id| !found.to_redo.contains(id));
+    list("made again, otherwise than it is", &found.to_redo);
+    list("begins anew; what is there is found", &anew.cloned().collect::<Vec<_>>());
+    list("skipped, and stays so", &found.stay_skipped);
     list("not set up any more", &found.dropped);
     list("installed, and stays so, though it is not asked for any more", &found.left_installed);
     if found.impact == Impact::Minor {
         list("for review", &found.reworded);
+        for line in &found.words {
+            let _ = writeln!(text, "    {}", visible(line));
+        }
     }
     if !found.difference.is_empty() {
         let _ = writeln!(text, "What would run otherwise:");
@@ -60,6 +67,9 @@ pub fn revision_json(revision: &Revision) -> Value {
         "needs_approval": revision.needs_approval(),
         "added": found.added,
         "begin_anew": found.begin_anew,
+        "made_again": found.to_redo,
+        "stay_skipped": found.stay_skipped,
+        "words": found.words,
         "dropped": found.dropped,
         "left_installed": found.left_installed,
         "needs_review": found.to_review(),

@@ -35,6 +35,13 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The first line of a command, and whether there is more of it.
+pub(super) fn one_line(command: &str) -> String {
+    let mut lines = command.trim().lines();
+    let first = visible(lines.next().unwrap_or_default()).into_owned();
+    if lines.next().is_some() { format!("{first} …") } else { first }
+}
+
 /// Whether a terminal would do something other than show it.
 pub(super) fn is_deceptive(character: char) -> bool {
     character.is_control()

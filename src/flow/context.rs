@@ -1,21 +1,38 @@
 //! Where a session stands, for someone who knows nothing of it.
 
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
 use serde::Serialize;
 
-use super::{Expiry, gates};
-
-use crate::model::{
-    Checkpoint, CommandStatus, Digest, Document, GateRecord, PauseReason, Phase, ResumeAction,
-    ResumePoint, SessionId, SessionStatus, TaskId, TaskRecord, TaskStatus, Timestamp,
+use super::{
+    Expiry, gates,
+    next_step::{next_step, unapproved},
+    pace::{PhaseCourse, Progress, Timing, completed_phases, duration_of},
 };
+use crate::model::{
+    Checkpoint, CommandStatus, DeferReason, Document, Expansion, GateRecord, InFlight, PauseReason,
+    Phase, ProbeKind, ResumeAction, ResumePoint, Seconds, SessionId, SessionStatus, TaskId,
+    TaskRecord, TaskStatus, Timestamp,
+};
+
+/// A command that has said nothing for this long may hang, where nobody knows how long it takes.
+const LONG_SILENCE: Duration = Duration::from_mins(10);
+/// And one that is known to be quick is not suspected before this.
+const SHORT_SILENCE: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Context {
     pub session_id: SessionId,
     pub status: State,
     pub phase: Phase,
+    pub profile: Option<String>,
+    pub hostname: String,
     pub progress: Progress,
     pub timing: Timing,
+    /// The phases that are behind it.
+    pub phases: Vec<PhaseCourse>,
+    /// Every task, in plan order.
+    pub tasks: Vec<TaskLine>,
     /// What is running, or was when the session was last heard of.
     pub current: Vec<Current>,
     pub failed: Vec<Failed>,
@@ -27,6 +44,12 @@ pub struct Context {
     pub pending: Option<String>,
     /// Gates of the phase it is in that do not hold yet.
     pub blocked_by: Vec<GateRecord>,
+    /// Tasks that somebody should look at again.
+    pub needs_review: Vec<TaskId>,
+    /// How often it was answered otherwise after there was a plan.
+    pub revisions: usize,
+    /// The sessions it adds to, oldest first.
+    pub expansion_history: Vec<Expansion>,
     pub next: String,
     /// What should be known about the record, its age and its surroundings.
     pub notes: Vec<String>,
@@ -58,21 +81,17 @@ impl State {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Progress {
-    pub phases_completed: usize,
-    pub phases_total: usize,
-    pub tasks_settled: usize,
-    pub tasks_total: usize,
-    pub percent: usize,
-}
-
+/// A task in a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Timing {
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-    pub phase_started_at: Option<Timestamp>,
-    pub resume_count: u64,
+pub struct TaskLine {
+    pub task_id: TaskId,
+    pub status: TaskStatus,
+    pub version: Option<String>,
+    /// Whether it was there before this session.
+    pub already_installed: bool,
+    pub seconds: Option<Seconds>,
+    /// Why it is not done, or how it counts as done.
+    pub reason: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,6 +101,12 @@ pub struct Current {
     pub command: String,
     pub attempt: u32,
     pub started_at: Timestamp,
+    /// How long it has said nothing, if somebody is at work on it.
+    pub silent_seconds: Option<Seconds>,
+    /// How long the task took in an earlier session.
+    pub usual_seconds: Option<Seconds>,
+    /// Whether it has been silent for longer than it should.
+    pub stalled: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -92,6 +117,8 @@ pub struct Failed {
     pub error: Option<String>,
     pub error_type: Option<String>,
     pub suggested_resolution: Option<String>,
+    /// Why a person takes it as it is: whoever resumes the session counts it as done.
+    pub overridden: Option<String>,
 }
 
 /// Whether someone is at work on the session now.
@@ -101,30 +128,47 @@ pub enum Live {
     Nobody,
 }
 
+/// What is known around a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    pub live: Live,
+    pub expiry: Expiry,
+    pub now: &'a Timestamp,
+    /// When each open attempt was last heard of, by its number.
+    pub heard: &'a HashMap<u64, Timestamp>,
+    /// How long tasks took in earlier sessions.
+    pub usual: &'a HashMap<TaskId, Duration>,
+}
+
+impl Around<'_> {
+    pub(super) fn is_at_work(&self) -> bool {
+        self.live == Live::Running
+    }
+}
+
 impl Context {
-    pub fn of(document: &Document, live: Live, expiry: Expiry) -> Self {
-        let status = state(document, live, expiry);
-        let waiting = waiting(document);
+    pub fn of(document: &Document, around: &Around<'_>) -> Self {
+        let open =
+            document.tasks.values().flat_map(|task| task.in_flight.iter().map(move |o| (task, o)));
+        let current: Vec<_> = open.map(|(task, open)| running(task, open, around)).collect();
+        let is_stalled = current.iter().any(|current| current.stalled);
+        let status = state(document, around, is_stalled);
+        let tasks = document.tasks.values();
         Self {
             session_id: document.meta.id.clone(),
             status,
             phase: document.phase.current,
+            profile: document.profile.selected.clone(),
+            hostname: document.meta.machine.hostname.clone(),
             progress: Progress::of(document),
-            timing: Timing {
-                created_at: document.meta.created_at.clone(),
-                updated_at: document.meta.updated_at.clone(),
-                phase_started_at: document
-                    .phase_timing
-                    .get(&document.phase.current)
-                    .map(|timing| timing.started_at.clone()),
-                resume_count: document.lifecycle.as_ref().map_or(0, |l| l.resume_count),
-            },
-            current: document.tasks.values().flat_map(|task| running(task)).collect(),
-            failed: document
-                .tasks
-                .values()
+            timing: Timing::of(document, around),
+            phases: completed_phases(document),
+            tasks: tasks.clone().map(|task| task_line(document, task)).collect(),
+            current,
+            failed: tasks
+                .clone()
                 .filter(|task| task.status == TaskStatus::Failed)
-                .map(|task| failed(task))
+                .map(|task| failed(document, task))
                 .collect(),
             resume_point: document.resume_point.clone(),
             resume_points: document.resume_points.clone(),
@@ -133,7 +177,7 @@ impl Context {
                 .as_ref()
                 .filter(|_| document.meta.status == SessionStatus::Paused)
                 .and_then(|lifecycle| lifecycle.paused_context.clone()),
-            pending: waiting
+            pending: waiting(document)
                 .map(|point| format!("{}: {}", point.task_id, point.context))
                 .or_else(|| unapproved(document).map(|_| "whether its plan may run".into())),
             // Of one that is at work, everybody sees that it is not done.
@@ -141,30 +185,19 @@ impl Context {
                 State::Active | State::Completed => Vec::new(),
                 _ => gates::standing_in_the_way(document),
             },
-            next: next(document, status, live),
+            needs_review: tasks
+                .filter(|task| task.needs_review)
+                .map(|task| task.task_id.clone())
+                .collect(),
+            revisions: document.revision_history.len(),
+            expansion_history: document.expansion_history.clone(),
+            next: next_step(document, status, around.live),
             notes: Vec::new(),
         }
     }
 }
 
-impl Progress {
-    fn of(document: &Document) -> Self {
-        let completed = document.meta.status == SessionStatus::Completed;
-        let phases_total =
-            document.workflow_structure.as_ref().map_or(Phase::ALL.len(), |w| w.total_phases);
-        let phases_completed =
-            if completed { phases_total } else { document.phase.current.number() - 1 };
-        let tasks_total = document.tasks.len();
-        let tasks_settled = document.tasks.values().filter(|task| task.status.is_settled()).count();
-        let in_execute = document.phase.current == Phase::Execute && tasks_total > 0;
-        let within = if in_execute { 100 * tasks_settled / tasks_total } else { 0 };
-        let done = phases_completed.saturating_mul(100).saturating_add(within);
-        let percent = (done / phases_total.max(1)).min(100);
-        Self { phases_completed, phases_total, tasks_settled, tasks_total, percent }
-    }
-}
-
-fn state(document: &Document, live: Live, expiry: Expiry) -> State {
+fn state(document: &Document, around: &Around<'_>, is_stalled: bool) -> State {
     let lifecycle = document.lifecycle.as_ref();
     let abandoned = lifecycle.is_some_and(|lifecycle| lifecycle.abandoned);
     let at_gate = document.checkpoints.get(&document.phase.current) == Some(&Checkpoint::Failed)
@@ -175,8 +208,9 @@ fn state(document: &Document, live: Live, expiry: Expiry) -> State {
         SessionStatus::Failed => State::Failed,
         SessionStatus::Paused if at_gate => State::CheckpointFailed,
         SessionStatus::Paused => State::Paused,
-        SessionStatus::InProgress if live == Live::Running => State::Active,
-        SessionStatus::InProgress => match expiry {
+        SessionStatus::InProgress if around.is_at_work() && is_stalled => State::PossiblyStalled,
+        SessionStatus::InProgress if around.is_at_work() => State::Active,
+        SessionStatus::InProgress => match around.expiry {
             Expiry::Inactive { .. } => State::Paused,
             Expiry::Abandoned { .. } => State::Abandoned,
             Expiry::None | Expiry::ClockBehind { .. } => State::PossiblyStalled,
@@ -196,63 +230,68 @@ fn waiting(document: &Document) -> Option<&ResumePoint> {
     })
 }
 
-/// The plan that was shown and waits for approval.
-fn unapproved(document: &Document) -> Option<&Digest> {
-    let is_waiting =
-        document.phase.current == Phase::PresentPlan && document.plan.approved_at.is_none();
-    document.plan.digest.as_ref().filter(|_| is_waiting)
-}
-
-fn next(document: &Document, status: State, live: Live) -> String {
-    let phase = document.phase.current;
-    if let Some(digest) = unapproved(document).filter(|_| status != State::Completed) {
-        let id = &document.meta.id;
-        return format!(
-            "`provision resume {id}` shows its plan; `provision approve {id} {}` approves it",
-            digest.beginning()
-        );
-    }
-    if phase == Phase::PresentPlan && document.plan.approved_at.is_some() {
-        return format!("`provision resume {}` runs the approved plan", document.meta.id);
-    }
-    let finish = || format!("finish {phase}, phase {} of {}", phase.number(), Phase::ALL.len());
-    if status == State::Completed {
-        return "nothing is left to do".into();
-    }
-    let Some(point) = document.resume_point.as_ref().filter(|_| phase == Phase::Execute) else {
-        return finish();
-    };
-    let resume = format!("`provision resume {}`", document.meta.id);
-    let task = document.tasks.get(&point.task_id);
-    let open = task.is_some_and(|task| !task.in_flight.is_empty());
-    let unknown = task.is_some_and(|task| super::is_indeterminate(task, point.command_index));
-    let how = match (point.action, live) {
-        _ if open && live == Live::Running => "it is running".into(),
-        _ if open => format!("it was left running; {resume} takes it up"),
-        (ResumeAction::Skip, _) => "it will be skipped".into(),
-        (ResumeAction::Choose, _) if unknown => {
-            format!("nobody knows how it ended; {resume} with --interrupted retry or skip decides")
-        }
-        (ResumeAction::Choose, _) => format!("{resume} tries it again, with --skip passes it by"),
-        (ResumeAction::Retry, Live::Running) => "it comes next".into(),
-        (ResumeAction::Retry, Live::Nobody) => format!("{resume} goes on there"),
-    };
-    format!("command {} of {}: {how}", point.command_index.saturating_add(1), point.task_id)
-}
-
-fn running(task: &TaskRecord) -> impl Iterator<Item = Current> {
-    task.in_flight.iter().map(|open| Current {
+fn running(task: &TaskRecord, open: &InFlight, around: &Around<'_>) -> Current {
+    let heard = around.heard.get(&open.seq).unwrap_or(&open.started_at).max(&open.started_at);
+    let silent = Duration::from_millis(around.now.millis_since(heard));
+    let usual = around.usual.get(&task.task_id).copied();
+    let patience = usual.map_or(LONG_SILENCE, |usual| usual.saturating_mul(2).max(SHORT_SILENCE));
+    let is_at_work = around.is_at_work();
+    Current {
         task_id: task.task_id.clone(),
         command_index: open.command_index,
         command: open.command.clone(),
         attempt: open.attempt,
         started_at: open.started_at.clone(),
+        silent_seconds: is_at_work.then(|| Seconds::from_duration(silent)),
+        usual_seconds: usual.map(Seconds::from_duration),
+        stalled: is_at_work && silent > patience,
+    }
+}
+
+fn task_line(document: &Document, task: &Arc<TaskRecord>) -> TaskLine {
+    let result = task.result.as_ref();
+    let text = |key: &str| result.and_then(|result| result.get(key)?.as_str()).map(str::to_owned);
+    TaskLine {
+        task_id: task.task_id.clone(),
+        status: task.status,
+        version: text("version"),
+        already_installed: result.is_some_and(|result| result.contains_key("already_installed")),
+        seconds: duration_of(task).map(Seconds::from_duration),
+        reason: match task.status {
+            TaskStatus::Skipped => task.skipped_reason.clone(),
+            TaskStatus::Failed => task.failure_context.as_ref().map(|f| f.error_type.clone()),
+            TaskStatus::Completed => doubt(document, &task.task_id),
+            TaskStatus::Pending | TaskStatus::InProgress => None,
+        },
+    }
+}
+
+/// What there is to say against a task that counts as done.
+fn doubt(document: &Document, task_id: &TaskId) -> Option<String> {
+    let said = document.user_overrides.iter().rfind(|said| said.task_id == *task_id);
+    if let Some(said) = said {
+        return Some(format!("taken as it is: {}", said.reason));
+    }
+    let open = document.deferred_verifications.iter().rfind(|d| d.task_id == *task_id);
+    let open = open.filter(|open| !open.resolved)?;
+    Some(match &open.error {
+        Some(error) => format!("its verification failed: {error}"),
+        None => format!("not verified yet: {}", DeferReason::words(open.reason)),
     })
 }
 
-fn failed(task: &TaskRecord) -> Failed {
-    let command = task.commands().iter().rev().find(|c| c.status == CommandStatus::Failed);
+fn failed(document: &Document, task: &TaskRecord) -> Failed {
+    let mut said = document.user_overrides.iter().rev();
+    let said = said.find(|said| said.task_id == task.task_id);
+    let said = said.filter(|said| task.started_at.as_ref().is_none_or(|at| said.logged_at >= *at));
     let context = task.failure_context.as_ref();
+    let is_check = context.is_some_and(|context| context.error_type == "verification_failed");
+    let failed = task.commands().iter().filter(|c| c.status == CommandStatus::Failed);
+    let mut failed = failed.rev().filter(|c| match c.kind {
+        None => !is_check,
+        Some(kind) => is_check && kind == ProbeKind::Verification,
+    });
+    let command = failed.next();
     Failed {
         task_id: task.task_id.clone(),
         command: command.map(|command| command.command.clone()),
@@ -260,5 +299,6 @@ fn failed(task: &TaskRecord) -> Failed {
         error: command.and_then(|command| command.error.clone()),
         error_type: context.map(|context| context.error_type.clone()),
         suggested_resolution: context.map(|context| context.suggested_resolution.clone()),
+        overridden: said.filter(|_| is_check).map(|said| said.reason.clone()),
     }
 }

@@ -2,8 +2,8 @@
 //! evaluation says what it went by.
 
 use crate::model::{
-    Digest, Document, EventKind, Extra, GateLevel, GateRecord, GateStatus, Phase, SessionId,
-    Severity, TaskStatus,
+    DeferredVerification, Digest, Document, EventKind, Extra, GateLevel, GateRecord, GateStatus,
+    Phase, SessionId, Severity, TaskStatus,
 };
 
 pub const STORE_WRITABLE: &str = "store_writable";
@@ -113,13 +113,19 @@ pub fn execute(session: &Document) -> Vec<GateRecord> {
     }
     let deferred = session.deferred_verifications.iter().filter(|deferred| !deferred.resolved);
     let overridden = |id: &str| session.user_overrides.iter().any(|o| o.task_id.as_str() == id);
-    let waiting: Vec<_> =
-        deferred.map(|d| d.task_id.as_str()).filter(|id| !overridden(id)).collect();
-    let verified = match waiting.len() {
-        0 => "none failed, and none is deferred".to_owned(),
-        _ => format!("deferred: {}", some_of(waiting.iter().copied())),
+    let open: Vec<_> = deferred.filter(|known| !overridden(known.task_id.as_str())).collect();
+    let (failed, waiting): (Vec<_>, Vec<_>) = open.iter().partition(|known| known.error.is_some());
+    let named = |what: &str, some: &[&&DeferredVerification]| {
+        let names: Vec<_> = some.iter().map(|known| known.task_id.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", some_of(names.iter().copied())))
     };
-    vec![tasks_settled, should(VERIFICATIONS_PASSED, waiting.is_empty(), verified)]
+    let verified: Vec<_> =
+        named("failed", &failed).into_iter().chain(named("deferred", &waiting)).collect();
+    let verified = match verified.len() {
+        0 => "none failed, and none is deferred".to_owned(),
+        _ => verified.join("; "),
+    };
+    vec![tasks_settled, should(VERIFICATIONS_PASSED, open.is_empty(), verified)]
 }
 
 /// The first few of some names, and how many there are besides.

@@ -20,8 +20,14 @@ pub struct Assessment {
     pub left_installed: Vec<TaskId>,
     /// Tasks that are pending again, whatever they were.
     pub begin_anew: Vec<TaskId>,
+    /// Those of them that are there as this session made them, and are to be made otherwise.
+    pub to_redo: Vec<TaskId>,
+    /// Tasks that were passed by, and stay so.
+    pub stay_skipped: Vec<TaskId>,
     /// Tasks that are what they were, in other words.
     pub reworded: Vec<TaskId>,
+    /// What those words were and are, a line each.
+    pub words: Vec<String>,
 }
 
 impl Assessment {
@@ -38,17 +44,30 @@ impl Assessment {
         let status = |id: &TaskId| session.tasks.get(id).map(|task| task.status);
         let gone = || before.tasks.iter().map(|task| &task.id).filter(|id| !is_planned(id));
         let is_done = |id: &&TaskId| status(id) == Some(TaskStatus::Completed);
-        let reworded = now.tasks.iter().filter(|task| {
-            before.task(&task.id).is_some_and(|known| known.words() != task.words())
-        });
+        let pairs = || now.tasks.iter().filter_map(|task| Some((before.task(&task.id)?, task)));
+        let reworded = || pairs().filter(|(known, task)| known.words() != task.words());
+        let begin_anew = begin_anew(session, before, now, impact);
+        let is_ours = |id: &&TaskId| {
+            let result = session.tasks.get(*id).and_then(|task| task.result.as_ref());
+            is_done(id) && !result.is_some_and(|found| found.contains_key("already_installed"))
+        };
+        let told = changed_data(before, now);
+        let is_other = |id: &&TaskId| is_made_otherwise(id, before, now, &told);
+        let to_redo = begin_anew.iter().filter(is_ours).filter(is_other);
+        let is_skipped = |task: &&PlanTask| status(&task.id) == Some(TaskStatus::Skipped);
+        let stay_skipped = now.tasks.iter().filter(is_skipped);
+        let stay_skipped = ids(stay_skipped.filter(|task| !begin_anew.contains(&task.id)));
         Self {
             impact,
+            to_redo: to_redo.cloned().collect(),
+            stay_skipped,
             difference: plan_difference(before, now),
             added: ids(now.tasks.iter().filter(|task| before.task(&task.id).is_none())),
             dropped: gone().filter(|id| !is_done(id)).cloned().collect(),
             left_installed: gone().filter(is_done).cloned().collect(),
-            begin_anew: begin_anew(session, before, now, impact),
-            reworded: ids(reworded),
+            begin_anew,
+            reworded: ids(reworded().map(|(_, task)| task)),
+            words: reworded().flat_map(|(known, task)| other_words(known, task)).collect(),
         }
     }
 
@@ -76,14 +95,7 @@ fn begin_anew(session: &Document, before: &Plan, now: &Plan, impact: Impact) -> 
         return Vec::new();
     }
     let told = changed_data(before, now);
-    let is_other = |id: &TaskId| match (before.task(id), now.task(id)) {
-        (Some(known), Some(task)) => {
-            let (known, task) = (known.executable_json(), task.executable_json());
-            known != task || told.iter().any(|name| task.to_string().contains(name))
-        }
-        // What was executed without being planned was executed otherwise.
-        _ => true,
-    };
+    let is_other = |id: &TaskId| is_made_otherwise(id, before, now, &told);
     let begun = session.tasks.values().filter(|task| task.status != TaskStatus::Pending);
     let mut anew: Vec<TaskId> = begun
         .filter(|task| match now.task(&task.task_id) {
@@ -100,6 +112,31 @@ fn begin_anew(session: &Document, before: &Plan, now: &Plan, impact: Impact) -> 
     anew.extend(waiting.filter(|id| now.task(id).is_some() && !known.contains(id)));
     anew.sort_by_key(|id| session.tasks.get_index_of(id));
     anew
+}
+
+/// Whether a task would be executed otherwise than it was planned before.
+fn is_made_otherwise(id: &TaskId, before: &Plan, now: &Plan, told: &[String]) -> bool {
+    match (before.task(id), now.task(id)) {
+        (Some(known), Some(task)) => {
+            let (known, task) = (known.executable_json(), task.executable_json());
+            known != task || told.iter().any(|name| task.to_string().contains(name))
+        }
+        // What was executed without being planned was executed otherwise.
+        _ => true,
+    }
+}
+
+/// What is said of a task otherwise than before.
+fn other_words(before: &PlanTask, now: &PlanTask) -> Vec<String> {
+    let (known, words) = (before.words(), now.words());
+    let said = |text: Option<&str>| format!("`{}`", text.unwrap_or("nothing"));
+    if known.len() != words.len() {
+        return vec![format!("{}: other steps are described", now.id)];
+    }
+    let pairs = known.iter().zip(&words).filter(|(known, words)| known != words);
+    pairs
+        .map(|(known, words)| format!("{}: {} was {}", now.id, said(*words), said(*known)))
+        .collect()
 }
 
 /// The names under which commands find values that are others now.

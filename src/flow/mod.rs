@@ -14,8 +14,11 @@ pub mod gates;
 mod given_plan;
 mod impact;
 mod machine_facts;
+mod next_step;
 mod offer;
 mod order;
+mod pace;
+mod place;
 mod plan_check;
 mod plan_difference;
 mod planner;
@@ -40,20 +43,24 @@ pub use agenda::{Ask, Asked, Held, Wanted};
 pub use alternative::{Alternative, Way, alternatives};
 pub use answer::valid_answers;
 pub use classes::{Diagnosis, diagnose, retries};
-pub use context::{Context, Current, Failed, Live, Progress, State, Timing};
+pub use context::{Around, Context, Current, Failed, Live, State, TaskLine};
 pub use examine::{Facts, Finding, MissingFile, examine};
 pub use expiry::{Expiry, how_long};
 pub use found::recorded_facts;
 pub use given_plan::{GivenPlan, completed};
 pub use impact::Assessment;
 pub use offer::{Offer, Offered, Presence};
+pub use pace::{PhaseCourse, Progress, Timing, duration_of};
+pub use place::place_of;
 pub use plan_check::{Problem, plan_problems};
 pub use plan_difference::plan_difference;
 pub use planner::{Planned, plan};
 pub use problem::{Chain, PlanProblem};
 pub use recipe::{ChosenBy, NoRecipe, Recipe, RecipeSource, Situation, other_recipes, recipe};
 pub use rehearsal::Rehearsal;
-pub use requirements::{Requirements, STACK_TYPE, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key};
+pub use requirements::{
+    Requirements, STACK_TYPE, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key, tools_named,
+};
 pub use rights::{tasks_that_want_root, wants_root};
 pub use selection::{Ground, Selection, select, to_look_for};
 pub use shell_block::{
@@ -61,7 +68,7 @@ pub use shell_block::{
 };
 pub use shell_file::{Shell, ShellSurroundings};
 pub use system_packages::{SystemManager, managers_of, only_changes_packages, refreshes_index};
-pub use takeover::{back_to_plan, missing_from, told_anew};
+pub use takeover::{back_to_plan, leaves_out, missing_from, told_anew};
 pub use walk::{CUSTOM, Effect, Input, Refusal, Stack, Step, Waiting, Walk};
 pub use work::{
     Unsure, anything_begun, count, deferral, has_begun, is_indeterminate, judge, last_line,

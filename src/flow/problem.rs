@@ -86,6 +86,28 @@ impl PlanProblem {
         }
     }
 
+    /// The task that was asked for by its name and cannot be had on this machine, and why, if that
+    /// is it.
+    pub fn cannot_be_had(&self) -> Option<(TaskId, String)> {
+        let (id, chain, why) = match self {
+            Self::NoRecipe { id, chain, why, .. } => {
+                (id, chain, format!("cannot be installed here: {why}"))
+            }
+            Self::NoneOf { id, of, chain } => {
+                (id, chain, format!("needs one of {}, and none of them can be had here", names(of)))
+            }
+            _ => return None,
+        };
+        let [first, asked, ..] = chain.0.as_slice() else { return None };
+        if first != ADDED {
+            return None;
+        }
+        let asked: TaskId = asked.parse().ok()?;
+        let why =
+            if *id == asked { format!("it {why}") } else { format!("it needs {id}, which {why}") };
+        Some((asked, why))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -39,6 +39,10 @@ impl Rehearsal {
         Ok(())
     }
 
+    pub fn events(&self) -> &[EventKind] {
+        &self.events
+    }
+
     pub fn into_events(self) -> Vec<EventKind> {
         self.events
     }

@@ -8,6 +8,12 @@ use crate::model::{
     Answer, Choice, Document, OptionKind, Profile, Question, Task, TaskId, TaskOption,
 };
 
+/// The single tools that a choice of a session names.
+pub fn tools_named(session: &Document, choice: &str) -> Vec<TaskId> {
+    let value = session.choices.get(choice).map(|choice| choice.value.as_str());
+    value.unwrap_or_default().split(' ').filter_map(|name| name.parse().ok()).collect()
+}
+
 /// The choice that holds the stack.
 pub const STACK_TYPE: &str = "stack_type";
 /// The choice that holds tasks beside those of the stack.

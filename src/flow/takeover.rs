@@ -12,6 +12,12 @@ pub fn missing_from(session: &Document, plan: &Plan) -> Option<TaskId> {
     begun.into_iter().find(|task| !known(task)).map(|task| task.task_id.clone())
 }
 
+/// Whether the session has something left that the plan does not know.
+pub fn leaves_out(session: &Document, plan: &Plan) -> bool {
+    let mut open = session.tasks.values().filter(|task| !task.status.is_settled());
+    open.any(|task| plan.task(&task.task_id).is_none())
+}
+
 /// The event that brings a session back to where a plan is presented, if it is past that without
 /// ever having had one.
 pub fn back_to_plan(session: &Document, plan: &Plan) -> Option<EventKind> {
@@ -33,6 +39,7 @@ pub fn back_to_plan(session: &Document, plan: &Plan) -> Option<EventKind> {
             .filter(|task| restarted(task))
             .map(|task| task.task_id.clone())
             .collect(),
+        tasks_to_redo: Vec::new(),
         tasks_to_review: Vec::new(),
     }))
 }
@@ -45,7 +52,8 @@ pub fn told_anew(session: &Document, plan: &Plan) -> Vec<String> {
     let word = |task: &TaskId| {
         format!("what was executed of {task} is not what the plan says: it begins anew")
     };
-    revised.tasks_reset.iter().map(word).collect()
+    let planned = revised.tasks_reset.iter().filter(|task| plan.task(task).is_some());
+    planned.map(word).collect()
 }
 
 /// Whether what was executed of a task is what the plan would have executed so far. Otherwise

@@ -317,7 +317,8 @@ impl<'a> Walk<'a> {
         let same = |name: &str| name.eq_ignore_ascii_case(given);
         let by_id = self.profiles.iter().find(|profile| same(profile.id()));
         let found = by_id
-            .or_else(|| self.profiles.iter().find(|profile| profile.letter().is_some_and(same)));
+            // Of two with the same letter, the one of the later layer is meant, as on the screen.
+            .or_else(|| self.profiles.iter().rfind(|profile| profile.letter().is_some_and(same)));
         found.copied().ok_or_else(|| Refusal::NoProfile {
             given: given.to_owned(),
             near: nearest(given, self.profiles.iter().map(|profile| profile.id())).map(Into::into),

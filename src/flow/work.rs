@@ -99,9 +99,16 @@ pub fn deferral(verification: &Verification, unsure: Unsure<'_>) -> Option<Defer
 pub fn version_in(output: &str) -> Option<String> {
     static VERSION: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"[0-9]+(\.[0-9]+)+([-+~.][0-9A-Za-z]+)*").ok());
-    let line = output.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let found = VERSION.as_ref().and_then(|version| version.find(line));
-    Some(found.map_or_else(|| line.chars().take(100).collect(), |found| found.as_str().to_owned()))
+    // Some say who they are first. What stands further down is about something else.
+    const LOOKED_AT: usize = 20;
+    let lines = output.lines().map(plain).filter(|line| !line.is_empty());
+    let lines: Vec<String> = lines.take(LOOKED_AT).collect();
+    let version = VERSION.as_ref();
+    let found = lines.iter().find_map(|line| version.and_then(|version| version.find(line)));
+    match found {
+        Some(found) => Some(found.as_str().to_owned()),
+        None => lines.first().map(|line| line.chars().take(100).collect()),
+    }
 }
 
 /// `1 line`, `2 lines`.
@@ -145,6 +152,8 @@ mod tests {
     #[test]
     fn versions_are_found_in_what_programs_say() {
         for (said, version) in [
+            ("ShellCheck - a tool\nversion: 0.9.0\n", Some("0.9.0")),
+            ("\u{1b}[1mtool\u{1b}[0m \u{1b}[32m3.1\u{1b}[0m\n", Some("3.1")),
             ("git version 2.43.0\n", Some("2.43.0")),
             ("v22.1.0", Some("22.1.0")),
             ("rustc 1.95.0-nightly (abc 2026-01-01)", Some("1.95.0-nightly")),

@@ -9,8 +9,8 @@ use super::{
     Checkpoint, Choice, CommandStatus, DeferredVerification, Document, Event, EventKind, Expansion,
     Extra, Lifecycle, Meta, Phase, PhaseArtifact, PhaseEntry, PhaseState, PhaseTiming, PlanRecord,
     ProfileChoice, Recovery, ResumeAction, ResumePoint, Revision, Seconds, SessionCreated,
-    SessionRevised, SessionStatus, ShellDecision, TaskRecord, TaskStatus, Timestamp, UserOverride,
-    VERSION, Violation, WorkflowStructure, work,
+    SessionRevised, SessionStatus, ShellDecision, TaskId, TaskRecord, TaskStatus, Timestamp,
+    UserOverride, VERSION, Violation, WorkflowStructure, work,
 };
 
 impl Document {
@@ -39,7 +39,6 @@ impl Document {
                 journal_offset: None,
                 objective: created.objective.clone(),
                 agent: Some(created.agent.clone()),
-                boot_id: None,
                 branch: created.branch.clone(),
                 starting_commit: created.starting_commit.clone(),
                 outcome: None,
@@ -248,10 +247,7 @@ impl Document {
                 self.place_resume_point(task_id, ResumeAction::Retry, reason.clone());
             }
             EventKind::TaskReviewed { task_id } => self.task_mut(task_id).needs_review = false,
-            EventKind::CommandStarted(started) => {
-                self.meta.boot_id = Some(started.boot_id.clone());
-                self.start_command(started, event.seq, at);
-            }
+            EventKind::CommandStarted(started) => self.start_command(started, event.seq, at),
             EventKind::CommandFinished(finished) => self.finish_command(finished),
             EventKind::CommandSkipped(skipped) => self.skip_command(skipped, at),
             EventKind::ProbeFinished(probe) => {
@@ -289,17 +285,27 @@ impl Document {
                     reason: *reason,
                     added_at: at.clone(),
                     resolved: false,
+                    error: None,
                     extra: Extra::new(),
                 });
             }
             EventKind::VerificationResolved { task_id, command } => {
-                for deferred in &mut self.deferred_verifications {
-                    if deferred.task_id == *task_id && deferred.command == *command {
-                        deferred.resolved = true;
-                    }
-                }
+                self.deferred_mut(task_id, command).for_each(|deferred| deferred.resolved = true);
+            }
+            EventKind::VerificationRefuted { task_id, command, error } => {
+                let open = self.deferred_mut(task_id, command).filter(|known| !known.resolved);
+                open.for_each(|deferred| deferred.error = Some(error.clone()));
             }
         }
+    }
+
+    fn deferred_mut<'d>(
+        &'d mut self,
+        task_id: &TaskId,
+        command: &str,
+    ) -> impl Iterator<Item = &'d mut DeferredVerification> {
+        let all = self.deferred_verifications.iter_mut();
+        all.filter(move |known| known.task_id == *task_id && known.command == command)
     }
 
     fn lifecycle_mut(&mut self) -> &mut Lifecycle {
@@ -313,14 +319,17 @@ impl Document {
     }
 
     fn resume(&mut self, at: &Timestamp) {
-        self.meta.status = SessionStatus::InProgress;
+        let was = std::mem::replace(&mut self.meta.status, SessionStatus::InProgress);
+        let last_heard = self.meta.updated_at.clone();
         let lifecycle = self.lifecycle_mut();
-        let since = lifecycle.paused.then(|| lifecycle.paused_at.clone()).flatten();
+        let paused_at = lifecycle.paused.then(|| lifecycle.paused_at.clone()).flatten();
         lifecycle.paused = false;
         lifecycle.abandoned = false;
         lifecycle.resumed_at = Some(at.clone());
         lifecycle.resume_count = lifecycle.resume_count.saturating_add(1);
-        if let Some(since) = since
+        // Nobody works on what has failed, either.
+        let failed_at = (was == SessionStatus::Failed).then_some(last_heard);
+        if let Some(since) = paused_at.or(failed_at)
             && let Some(timing) = self.phase_timing.get_mut(&self.phase.current)
         {
             let before = timing.paused_seconds.as_ref().map_or(0, Seconds::millis);
@@ -402,8 +411,15 @@ impl Document {
             *task = TaskRecord::pending(task_id.clone(), planned);
             task.result = result;
         }
+        for task_id in &revised.tasks_to_redo {
+            self.task_mut(task_id).to_redo = true;
+        }
         for task_id in &revised.tasks_to_review {
             self.task_mut(task_id).needs_review = true;
+        }
+        // What begins anew is verified anew.
+        for deferred in &mut self.deferred_verifications {
+            deferred.resolved |= revised.tasks_reset.contains(&deferred.task_id);
         }
         self.revision_history.push(Revision {
             phase_revisited: revised.phase_revisited,

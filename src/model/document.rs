@@ -108,9 +108,6 @@ pub struct Meta {
     pub objective: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
-    /// The run of the machine in which its last command began.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub boot_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -197,6 +197,12 @@ pub enum EventKind {
         task_id: TaskId,
         command: String,
     },
+    /// One that was put off could be told in the end, and is not content.
+    VerificationRefuted {
+        task_id: TaskId,
+        command: String,
+        error: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -239,6 +245,9 @@ pub struct SessionRevised {
     /// Tasks that are pending again, whatever they were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks_reset: Vec<TaskId>,
+    /// Those of them that are there as this session made them, and are to be made otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks_to_redo: Vec<TaskId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks_to_review: Vec<TaskId>,
 }
@@ -408,6 +417,7 @@ impl EventKind {
             Self::OverrideRecorded { .. } => "override_recorded",
             Self::VerificationDeferred { .. } => "verification_deferred",
             Self::VerificationResolved { .. } => "verification_resolved",
+            Self::VerificationRefuted { .. } => "verification_refuted",
         }
     }
 

@@ -106,6 +106,9 @@ pub struct DeferredVerification {
     pub added_at: Timestamp,
     #[serde(default)]
     pub resolved: bool,
+    /// What was wrong when it could be told in the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }

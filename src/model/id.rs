@@ -37,6 +37,11 @@ impl SessionId {
         &self.0
     }
 
+    /// All of it but what tells apart those of one second.
+    pub fn second(&self) -> &str {
+        self.0.rsplit_once('-').map_or(self.as_str(), |(second, _)| second)
+    }
+
     /// Whether `text` could be the beginning of some id: the only texts looked for in the store.
     pub fn is_prefix(text: &str) -> bool {
         !text.is_empty()

@@ -1,5 +1,7 @@
 //! Explicit lifecycle flags and phase timing: set by events, never computed from phase numbers.
 
+use std::time::Duration;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,6 +108,10 @@ impl Seconds {
         let fraction =
             (!millis.is_multiple_of(1000)).then(|| Number::from_f64(millis as f64 / 1000.0));
         Self(fraction.flatten().unwrap_or_else(|| (millis / 1000).into()))
+    }
+
+    pub fn from_duration(duration: Duration) -> Self {
+        Self::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Nobody measures that, but anybody can write it.

@@ -140,7 +140,8 @@ impl Document {
                 .map(drop)
                 .ok_or_else(|| Illegal::NothingToResume(task_id.clone())),
             EventKind::VerificationDeferred { task_id, .. } => self.task(task_id).map(drop),
-            EventKind::VerificationResolved { task_id, command } => self
+            EventKind::VerificationResolved { task_id, command }
+            | EventKind::VerificationRefuted { task_id, command, .. } => self
                 .deferred_verifications
                 .iter()
                 .any(|d| d.task_id == *task_id && d.command == *command && !d.resolved)
@@ -164,6 +165,7 @@ impl Document {
             | EventKind::ResumeChosen { .. }
             | EventKind::SessionRevised(_) => matches!(status, InProgress | Paused | Failed),
             EventKind::VerificationResolved { .. }
+            | EventKind::VerificationRefuted { .. }
             | EventKind::VerificationDeferred { .. }
             | EventKind::OverrideRecorded { .. }
             | EventKind::ViolationRecorded { .. }
@@ -243,8 +245,15 @@ impl Document {
         if asked > current {
             return Err(Illegal::NotBack { asked, current });
         }
-        self.nothing_in_flight()?;
-        let mut named = revised.tasks_reset.iter().chain(&revised.tasks_to_review);
+        if asked < current {
+            self.nothing_in_flight()?;
+        }
+        for task_id in &revised.tasks_reset {
+            if let Some(open) = self.task(task_id)?.in_flight.first() {
+                return Err(Illegal::InFlight { task_id: task_id.clone(), seq: open.seq });
+            }
+        }
+        let mut named = revised.tasks_to_redo.iter().chain(&revised.tasks_to_review);
         named.try_for_each(|task_id| self.task(task_id).map(drop))
     }
 

@@ -42,6 +42,9 @@ pub struct TaskRecord {
     pub failure_context: Option<FailureContext>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_review: bool,
+    /// Whether it is to be done though it is there: this session made it, and otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_redo: bool,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -64,6 +67,7 @@ impl TaskRecord {
             result: None,
             failure_context: None,
             needs_review: false,
+            to_redo: false,
             extra: Extra::new(),
         }
     }

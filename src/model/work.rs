@@ -52,7 +52,9 @@ impl Document {
     pub(super) fn settle(&mut self, task_id: &TaskId, status: TaskStatus) -> &mut TaskRecord {
         self.task_mut(task_id).status = status;
         self.clear_resume_point(task_id);
-        self.task_mut(task_id)
+        let task = self.task_mut(task_id);
+        task.to_redo = false;
+        task
     }
 
     pub(super) fn start_command(&mut self, started: &CommandStarted, seq: u64, at: &Timestamp) {

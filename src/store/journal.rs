@@ -183,7 +183,7 @@ impl Journal {
         bytes.truncate(usize::try_from(self.end.offset).unwrap_or(usize::MAX));
         let damaged =
             |source| StoreError::Journal { id: self.id.clone(), path: self.path.clone(), source };
-        let scanned = scan(&bytes, Position::default())
+        let scanned = scan(&bytes, &Position::default())
             .map_err(|(line, source)| damaged(JournalError::Line { line, source }))?;
         if scanned.end != self.end || !matches!(scanned.tail, Tail::Whole) {
             let (line, revision) = (scanned.end.seq, self.end.seq);

@@ -34,6 +34,8 @@ pub struct SessionSummary {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub tasks: TaskCounts,
+    /// The sessions it adds to, oldest first.
+    pub expands: Vec<SessionId>,
     /// Whether it only mended the machine for others: nobody means it unless they name it.
     pub is_repair: bool,
     pub path: PathBuf,
@@ -85,18 +87,15 @@ impl Store {
                 Err(error) => listing.unreadable.push(Unreadable { id, error }),
             }
         }
+        // Ids know the second only.
+        listing.sessions.sort_by(|a, b| b.age().cmp(&a.age()));
         Ok(listing)
     }
 
     /// The session that `text` means: an id, the beginning of just one, or `latest`.
     pub fn resolve(&self, text: &str) -> Result<SessionId, StoreError> {
         if text == "latest" {
-            let ids = self.ids()?;
-            let is_meant = |(id, shelves): &(&SessionId, &BTreeSet<Shelf>)| {
-                !self.summary(id, shelves).is_ok_and(|summary| summary.is_repair)
-            };
-            let newest = ids.iter().rev().find(is_meant).or_else(|| ids.last_key_value());
-            let newest = newest.map(|(id, _)| id.clone());
+            let newest = self.newest()?;
             return newest.ok_or_else(|| StoreError::Empty(self.home.path().into()));
         }
         if !SessionId::is_prefix(text) {
@@ -112,6 +111,30 @@ impl Store {
             1 => Ok(candidates.remove(0)),
             _ => Err(StoreError::Ambiguous { prefix: text.into(), candidates }),
         }
+    }
+
+    /// The session that was begun last. One that only mends the machine is meant where there is no
+    /// other; one that cannot be read may be the one that is meant.
+    fn newest(&self) -> Result<Option<SessionId>, StoreError> {
+        let ids = self.ids()?;
+        let mut found: Option<(SessionId, Option<SessionSummary>)> = None;
+        for (id, shelves) in ids.iter().rev() {
+            if found.as_ref().is_some_and(|(known, _)| known.second() != id.second()) {
+                break;
+            }
+            let summary = self.summary(id, shelves).ok();
+            if summary.as_ref().is_some_and(|summary| summary.is_repair) {
+                continue;
+            }
+            let created = |summary: &Option<SessionSummary>| {
+                summary.as_ref().map(|summary| summary.created_at.clone())
+            };
+            if found.as_ref().is_none_or(|(_, known)| created(&summary) > created(known)) {
+                found = Some((id.clone(), summary));
+            }
+        }
+        let last = || ids.last_key_value().map(|(id, _)| id.clone());
+        Ok(found.map(|(id, _)| id).or_else(last))
     }
 
     /// Every id that has a document or a record, oldest first, with the shelves it stands on.
@@ -178,6 +201,11 @@ impl Store {
 }
 
 impl SessionSummary {
+    /// Greater for what was begun later.
+    fn age(&self) -> (&str, &Timestamp, &SessionId) {
+        (self.id.second(), &self.created_at, &self.id)
+    }
+
     fn of(document: &Document, path: PathBuf) -> Self {
         Self {
             id: document.meta.id.clone(),
@@ -187,6 +215,7 @@ impl SessionSummary {
             created_at: document.meta.created_at.clone(),
             updated_at: document.meta.updated_at.clone(),
             tasks: TaskCounts::of(document.tasks.values().map(|task| task.status)),
+            expands: document.expansion_history.iter().map(|s| s.session_id.clone()).collect(),
             is_repair: is_repair(document.meta.objective.as_deref()),
             path,
         }
@@ -206,6 +235,8 @@ struct Glance {
     profile: GlanceProfile,
     #[serde(default)]
     tasks: BTreeMap<String, GlanceTask>,
+    #[serde(default)]
+    expansion_history: Vec<GlanceExpansion>,
 }
 
 #[derive(Deserialize)]
@@ -233,6 +264,11 @@ struct GlanceTask {
     status: TaskStatus,
 }
 
+#[derive(Deserialize)]
+struct GlanceExpansion {
+    session_id: SessionId,
+}
+
 impl Glance {
     fn summary(self, path: PathBuf) -> SessionSummary {
         SessionSummary {
@@ -243,6 +279,7 @@ impl Glance {
             created_at: self.meta.created_at,
             updated_at: self.meta.updated_at,
             tasks: TaskCounts::of(self.tasks.into_values().map(|task| task.status)),
+            expands: self.expansion_history.into_iter().map(|step| step.session_id).collect(),
             is_repair: is_repair(self.meta.objective.as_deref()),
             path,
         }

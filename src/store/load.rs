@@ -132,13 +132,13 @@ impl Store {
     /// `None` for a document that has no journal.
     pub fn journal(&self, id: &SessionId) -> Result<Option<Scan>, StoreError> {
         match self.open_journal(id)? {
-            Some(file) => self.scan_tail(id, &file, Position::default()).map(Some),
+            Some(file) => self.scan_tail(id, &file, &Position::default()).map(Some),
             None => Ok(None),
         }
     }
 
     /// The lines that have come to the journal since `position`.
-    pub fn journal_since(&self, id: &SessionId, position: Position) -> Result<Scan, StoreError> {
+    pub fn journal_since(&self, id: &SessionId, position: &Position) -> Result<Scan, StoreError> {
         match self.open_journal(id)? {
             Some(file) => self.scan_tail(id, &file, position),
             None => Err(self.damaged(id, JournalError::Missing(position.seq))),
@@ -209,7 +209,7 @@ impl Store {
         let unknown = || StoreError::Unknown(id.to_string());
         let journal = journal.ok_or_else(unknown)?;
         let path = self.home.journal(id);
-        let scanned = self.scan_tail(id, &journal, Position::default())?;
+        let scanned = self.scan_tail(id, &journal, &Position::default())?;
         // A record that died before its first event was acknowledged is no session.
         let session = self.replay(id, None, &scanned.events)?.ok_or_else(unknown)?;
         let mut loaded = Loaded {
@@ -246,18 +246,25 @@ impl Store {
             snapshot_revision: revision,
             bad_tail: false,
         };
+        let version = loaded.session.meta.version.clone();
+        let legacy = || match &trust {
+            Trust::Legacy(adapted) => Some(Note::Legacy { version, adapted: adapted.clone() }),
+            _ => None,
+        };
         let Some(journal) = journal else {
-            if let Trust::Legacy(adapted) = trust {
-                let version = loaded.session.meta.version.clone();
-                loaded.notes.push(Note::Legacy { version, adapted });
-            }
+            loaded.notes.extend(legacy());
             return match revision {
                 0 => Ok(loaded),
                 _ => Err(self.damaged(id, JournalError::Missing(revision))),
             };
         };
         let start = self.anchor(id, &loaded.session, &journal)?;
-        let scanned = self.scan_tail(id, &journal, start)?;
+        let scanned = self.scan_tail(id, &journal, &start)?;
+        if revision == 0 && scanned.events.is_empty() {
+            // Whoever began to take it over died before the first line: it is what it was.
+            loaded.notes.extend(legacy());
+            return Ok(loaded);
+        }
         if revision == 0 {
             self.check_imported(id, &loaded, scanned.events.first())?;
         }
@@ -313,7 +320,7 @@ impl Store {
             return Ok(Position::default());
         };
         if journal.stat()?.len < offset {
-            let line = self.scan_tail(id, journal, Position::default())?.end.seq;
+            let line = self.scan_tail(id, journal, &Position::default())?.end.seq;
             return Err(self.damaged(id, JournalError::Short { line, revision: seq }));
         }
         let other = || self.damaged(id, JournalError::OtherLine { line: seq });
@@ -332,7 +339,7 @@ impl Store {
         &self,
         id: &SessionId,
         journal: &File,
-        start: Position,
+        start: &Position,
     ) -> Result<Scan, StoreError> {
         self.check_length(id, journal.stat()?.len.saturating_sub(start.offset))?;
         let bytes = journal.read_from(start.offset)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Store, StoreError, error::PlanFileError, layout::create_if_absent};
 use crate::{
     disk,
-    model::{Digest, Plan, SessionId, TaskRecord},
+    model::{Digest, Document, Plan, SessionId, TaskRecord},
 };
 
 /// The most bytes a plan may have: some hundred thousand commands.
@@ -86,6 +86,17 @@ impl Store {
     /// The plan that was kept; `None` if there is none.
     pub fn plan(&self, id: &SessionId) -> Result<Option<Plan>, StoreError> {
         self.plan_at(id, &self.home.plan(id))
+    }
+
+    /// The plan that a session has: one that was to take its place and is not on record is not it.
+    pub fn plan_of(&self, session: &Document) -> Result<Option<Plan>, StoreError> {
+        let id = &session.meta.id;
+        if let Some(digest) = &session.plan.digest
+            && let Ok(plan) = self.approved_plan(id, digest)
+        {
+            return Ok(Some(plan));
+        }
+        self.plan(id)
     }
 
     fn plan_at(&self, id: &SessionId, path: &Path) -> Result<Option<Plan>, StoreError> {

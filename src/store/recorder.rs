@@ -179,7 +179,7 @@ impl Store {
         let (event, bytes) = journal.draft_one(first, &not_before(earliest, &now.wall));
         let illegal = |source| StoreError::Illegal { id: id.clone(), source };
         let session = Session::begin(&event).map_err(illegal)?;
-        if scan(&bytes, Position::default()).is_err() {
+        if scan(&bytes, &Position::default()).is_err() {
             // A document nested just as deeply as can be read is too deep inside of an event.
             return Err(illegal(Illegal::TooDeep));
         }

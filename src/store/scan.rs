@@ -45,9 +45,9 @@ pub struct Scan {
 ///
 /// A bad line with others after it is an error, with its number, unless all of them belong to the
 /// last write. A bad end is for the caller to judge, who knows whether it was ever acknowledged.
-pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
+pub fn scan(bytes: &[u8], start: &Position) -> Result<Scan, (u64, LineError)> {
     let mut events = Vec::new();
-    let mut end = start;
+    let mut end = start.clone();
     let mut rest = bytes;
     while let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
         let (line, after) = (&rest[..length], &rest[length + 1..]);
@@ -74,7 +74,33 @@ pub fn scan(bytes: &[u8], start: Position) -> Result<Scan, (u64, LineError)> {
     }
     let tail = if rest.is_empty() { Tail::Whole } else { Tail::Torn { line, bytes: rest.len() } };
     let raw = bytes[..bytes.len() - rest.len()].to_vec();
-    Ok(Scan { events, raw, end, tail })
+    let scan = Scan { events, raw, end, tail };
+    Ok(scan.without_half_a_write(bytes.len(), start))
+}
+
+impl Scan {
+    /// What was written together is there together, or none of it was acknowledged: a power cut may
+    /// keep whole lines of a write that was not over.
+    fn without_half_a_write(mut self, all: usize, start: &Position) -> Self {
+        let Some((first, last)) = self.events.last().and_then(|event| event.batch) else {
+            return self;
+        };
+        if last <= self.end.seq || first <= start.seq {
+            return self;
+        }
+        let kept = self.events.iter().take_while(|event| event.seq < first).count();
+        self.events.truncate(kept);
+        self.end = match self.events.last() {
+            Some(event) => {
+                Position { seq: event.seq, chain: Some(event.chain.clone()), offset: event.end }
+            }
+            None => start.clone(),
+        };
+        let good = usize::try_from(self.end.offset - start.offset).unwrap_or(usize::MAX);
+        self.raw.truncate(good);
+        self.tail = Tail::Torn { line: first, bytes: all.saturating_sub(good) };
+        self
+    }
 }
 
 /// Whether all lines that follow the bad line `lost` were written together with it. A power cut may

@@ -3,9 +3,11 @@
 
 mod world;
 
+use std::collections::HashMap;
+
 use agentic_provision::{
     face,
-    flow::{self, Context, Expiry, Facts, Live},
+    flow::{self, Around, Context, Expiry, Facts, Live},
     model::Machine,
     store::Shelf,
 };
@@ -23,7 +25,10 @@ fuzz_target!(|bytes: &[u8]| {
     for live in [Live::Running, Live::Nobody] {
         let expiry = Expiry::of(session, &session.meta.updated_at, false, &now.wall);
         let _ = expiry.note();
-        let _ = face::status_text(&Context::of(session, live, expiry));
+        let (heard, usual) = (HashMap::new(), HashMap::new());
+        let around = Around { live, expiry, now: &now.wall, heard: &heard, usual: &usual };
+        let context = Context::of(session, &around);
+        let _ = (face::status_text(&context), face::resuming_text(&context));
     }
     let machine: Machine = session.meta.machine.clone();
     let _ = flow::examine(session, Facts { plan: None, machine: &machine, missing: Vec::new() });

@@ -8,7 +8,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(plan) = serde_json::from_slice::<Plan>(bytes) else { return };
     let problems = plan_problems(&plan);
     let _ = problems.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let _ = face::plan_text(&plan);
+    let _ = face::plan_text(&plan, true);
     let digest = plan.compute_digest();
     // Whoever keeps it keeps what was approved.
     let kept = serde_json::to_vec_pretty(&plan).expect("JSON");

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     catalog_mistakes::written,
     harness::{Home, Output, wait_until},
+    status::without_times,
 };
 
 /// Two tasks, of which the first waits until `~/go` is there.
@@ -71,16 +72,21 @@ impl Scene {
 fn a_plan_is_approved_by_the_beginning_of_its_digest_and_then_runs() {
     let scene = waiting();
     let status = scene.home.run(&["status", &scene.id]);
-    insta::assert_snapshot!(blank_times(&scene.shown(&status)), @r#"
+    insta::assert_snapshot!(without_times(&scene.shown(&status)), @r#"
     exit 0
     --- stdout
-    session   [ID]
+    session   [ID] (two)
+    machine   [HOST]
     status    paused
-    phase     present_plan (4 of 6)
+    phase     present_plan (4 of 6), for [SPAN]
     progress  50%
     tasks     0 of 2 tasks settled
     started   [TIME]
     updated   [TIME]
+    phases    session_check        passed, [SPAN]
+              stack_selection      passed, [SPAN]
+              gather_requirements  passed, [SPAN]
+    left      first, second
     because   the plan waits for approval
     gate      plan_approved (MUST, pending): the plan [DIGEST] waits for approval
     decision  whether its plan may run
@@ -109,12 +115,6 @@ fn a_plan_is_approved_by_the_beginning_of_its_digest_and_then_runs() {
     assert_eq!((count("plan_presented"), count("plan_approved")), (1, 1));
     let late = scene.approve(&scene.digest);
     assert_eq!(late.code, Some(0), "{}", late.stderr);
-}
-
-/// Times are not what is looked at.
-fn blank_times(text: &str) -> String {
-    let time = regex::Regex::new(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d").unwrap();
-    time.replace_all(text, "[TIME]").into_owned()
 }
 
 #[test]

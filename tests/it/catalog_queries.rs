@@ -47,8 +47,8 @@ fn a_list_by_category() {
     assert!(categories.is_sorted() && categories.contains(&"cli-tools"), "{categories:?}");
     assert_eq!(rest[0], "profiles");
     let all = home.json(&["catalog", "list"]);
-    assert!(ids(&all).len() >= 40);
-    assert_eq!(all["profiles"].as_array().unwrap().len(), 3);
+    assert!(ids(&all).len() >= 80);
+    assert_eq!(all["profiles"].as_array().unwrap().len(), 6);
     assert!(all["tasks"].as_array().unwrap().iter().all(|task| task["layer"] == "embedded"));
     let editors = home.json(&["catalog", "list", "--category", "editors"]);
     assert!(ids(&editors).contains(&"neovim") && !ids(&editors).contains(&"jq"));

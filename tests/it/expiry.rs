@@ -136,8 +136,11 @@ fn a_command_of_25_hours_is_not_inactivity() {
         .spawn()
         .unwrap();
     wait_until("the command's begin", || home.path().join("begun").exists());
+    assert_eq!(status_at(&library, &home, "+5m").0, "active");
     let (status, warned) = status_at(&library, &home, "+25h");
-    assert_eq!(status, "active", "{warned}");
+    // It may hang, for all that can be known; but somebody is at work on it.
+    assert_eq!(status, "possibly_stalled", "{warned}");
+    assert!(!warned.contains(DAYS), "{warned}");
     assert_eq!(listed_at(&library, &home, "+25h")["expiry"], json!(null));
     // Also one that has outlived its runner.
     runner.kill().unwrap();

@@ -2,7 +2,7 @@
 //! that exist.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -76,9 +76,26 @@ fn there_is_no_mistake_in_it() {
         .map(|found| format!("{}:{} {}", found.source.name, found.place.line, found.message))
         .collect();
     assert_eq!(mistakes, Vec::<String>::new());
-    assert!(tasks().count() >= 40, "{}", tasks().count());
+    assert!(tasks().count() >= 120, "{}", tasks().count());
     let profiles: Vec<_> = CATALOG.profiles().map(|profile| profile.item.id()).collect();
-    assert_eq!(profiles, ["essentials", "fullstack-web", "rust-systems"]);
+    let expected =
+        ["essentials", "fullstack-web", "rust-systems", "data-science", "devops", "mobile-dev"];
+    assert_eq!(profiles.len(), expected.len());
+    assert!(expected.iter().all(|id| profiles.contains(id)), "{profiles:?}");
+    let categories: BTreeSet<_> = tasks().map(|task| task.category.as_str()).collect();
+    for category in [
+        "containers",
+        "shells",
+        "cloud",
+        "ai-tools",
+        "api-tools",
+        "security",
+        "fonts",
+        "system-settings",
+    ] {
+        let count = tasks().filter(|task| task.category == category).count();
+        assert!(count >= 3, "{category}: {count} of {categories:?}");
+    }
     let output = Home::new().run(&["catalog", "validate"]);
     assert_eq!(output.code, Some(0), "{}", output.stdout);
     assert!(output.stdout.ends_with(": no mistakes\n"), "{}", output.stdout);
@@ -302,7 +319,7 @@ fn every_package_it_names_exists() {
     if !is_asked_for() {
         return;
     }
-    let mut names = std::collections::BTreeSet::new();
+    let mut names = BTreeSet::new();
     for task in tasks() {
         for (manager, packages) in &task.packages {
             names.extend(packages.iter().map(|name| (*manager, name.clone())));

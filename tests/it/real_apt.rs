@@ -61,7 +61,7 @@ pub fn bare_machine_with(shared: &[PathBuf]) -> Option<Overlay> {
     Some(machine)
 }
 
-fn is_installed(machine: &Overlay, package: &str) -> bool {
+pub fn is_installed(machine: &Overlay, package: &str) -> bool {
     // A package that was never known is an error.
     let asked = machine.run(&["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]);
     asked.code == Some(0) && asked.stdout == "installed"

@@ -6,7 +6,7 @@ use super::{
     walker::{Given, Walker},
 };
 use crate::{
-    engine::{Ask, Conversation, Input, TOOLS_ADDED, TOOLS_LEFT_OUT, Taken},
+    engine::{Ask, Conversation, Input, TOOLS_ADDED, TOOLS_LEFT_OUT, Taken, tools_named},
     face::terminal::{Choice, Item, Lettered, Pick},
     model::{Plan, TaskId},
 };
@@ -41,9 +41,11 @@ impl Walker<'_> {
         }
     }
 
-    fn add_tools(&mut self, conversation: &mut Conversation<'_>) -> Given<bool> {
-        let (before, without) =
-            (named(conversation, TOOLS_ADDED), named(conversation, TOOLS_LEFT_OUT));
+    pub(super) fn add_tools(&mut self, conversation: &mut Conversation<'_>) -> Given<bool> {
+        let (before, without) = (
+            tools_named(conversation.session(), TOOLS_ADDED),
+            tools_named(conversation.session(), TOOLS_LEFT_OUT),
+        );
         let Some(add) = self.pick_tools("Which tools should be added?", &before)? else {
             return Ok(false);
         };
@@ -53,7 +55,7 @@ impl Walker<'_> {
     }
 
     fn remove_tools(&mut self, conversation: &mut Conversation<'_>, plan: &Plan) -> Given<bool> {
-        let without = named(conversation, TOOLS_LEFT_OUT);
+        let without = tools_named(conversation.session(), TOOLS_LEFT_OUT);
         let planned = removable(plan);
         let left_out = without.iter().map(|id| (id.clone(), "left out now".to_owned()));
         let all: Vec<(TaskId, String)> = planned.into_iter().chain(left_out).collect();
@@ -71,8 +73,9 @@ impl Walker<'_> {
         let Some(chosen) = self.pick(&pick)? else { return Ok(false) };
         let without: Vec<TaskId> =
             chosen.into_iter().filter_map(|at| Some(all.get(at)?.0.clone())).collect();
-        let add = named(conversation, TOOLS_ADDED);
-        self.tools_before = Some((add.clone(), named(conversation, TOOLS_LEFT_OUT)));
+        let add = tools_named(conversation.session(), TOOLS_ADDED);
+        self.tools_before =
+            Some((add.clone(), tools_named(conversation.session(), TOOLS_LEFT_OUT)));
         let add = add.into_iter().filter(|task| !without.contains(task)).collect();
         take_tools(conversation, add, without)
     }
@@ -146,7 +149,7 @@ impl Walker<'_> {
             Some('A') => self.answer_again(conversation).map(drop),
             Some('B') => self.add_tools(conversation).map(drop),
             Some('C') => {
-                let add = named(conversation, TOOLS_ADDED);
+                let add = tools_named(conversation.session(), TOOLS_ADDED);
                 take_tools(conversation, add, Vec::new()).map(drop)
             }
             Some('D') => {
@@ -176,10 +179,4 @@ fn take_tools(
     without: Vec<TaskId>,
 ) -> Given<bool> {
     Ok(conversation.tell(Input::Tools { add, without })? == Taken::Recorded)
-}
-
-/// The single tools that were named in a choice.
-fn named(conversation: &Conversation<'_>, choice: &str) -> Vec<TaskId> {
-    let value = conversation.session().choices.get(choice).map(|choice| choice.value.as_str());
-    value.unwrap_or_default().split(' ').filter_map(|name| name.parse().ok()).collect()
 }

@@ -1,10 +1,14 @@
 //! `session_check`: what is there from before, and what can be done with it.
 
-use super::walker::{Given, WalkEnd, Walker};
+use std::fmt::Write;
+
+use super::walker::{Given, Stopped, WalkEnd, Walker};
 use crate::{
-    engine::{self, Catalog, Conversation, Failed, Found, Inheritance, Stack},
+    engine::{self, Candidate, Catalog, Conversation, Failed, Found, Inheritance, RunError, Stack},
     face::{
-        already_text, completion_text, plural, status_text,
+        already_text, candidate_text, completion_text,
+        durations::ago,
+        plural, status_text,
         terminal::{Choice, Lettered},
         visible,
     },
@@ -52,6 +56,45 @@ impl Walker<'_> {
         }
     }
 
+    /// Which of several sessions is to be gone on with; `None` if a person leaves.
+    pub fn which(self, candidates: &[Candidate]) -> Result<Option<SessionId>, RunError> {
+        match self.choose_session(candidates) {
+            Ok(id) => Ok(Some(id)),
+            Err(Stopped::Left(_)) => Ok(None),
+            Err(Stopped::Error(error)) => Err(error),
+        }
+    }
+
+    fn choose_session(&self, candidates: &[Candidate]) -> Given<SessionId> {
+        let now = self.around.clock.now().wall;
+        let lettered: Vec<_> = ('A'..='Z').zip(candidates).collect();
+        let more = candidates.len().saturating_sub(lettered.len());
+        let mut heading = "Which session do you want to go on with?".to_owned();
+        if more > 0 {
+            let _ = write!(heading, "\n{}: provision sessions", plural(more, "older one"));
+        }
+        let choice = Choice {
+            heading,
+            options: lettered
+                .iter()
+                .map(|(letter, candidate)| {
+                    let note = candidate.expiry.note();
+                    let option = Lettered::new(*letter, candidate_text(candidate, &now));
+                    let id = candidate.id.as_str();
+                    option.meaning(note.map_or_else(|| id.into(), |note| format!("{id}; {note}")))
+                })
+                .collect(),
+            summary: Some("Session".into()),
+            ..Choice::default()
+        };
+        loop {
+            let Some(letter) = self.choose(&choice)? else { continue };
+            if let Some((_, chosen)) = lettered.iter().find(|(known, _)| *known == letter) {
+                return Ok(chosen.id.clone());
+            }
+        }
+    }
+
     fn wish(&self, found: &Found) -> Given<Wish> {
         let (heading, offers) = offers(found, &self.around.clock.now().wall);
         let choice = Choice {
@@ -75,7 +118,7 @@ impl Walker<'_> {
     }
 
     fn go_on_talking(&mut self, id: &SessionId) -> Given<WalkEnd> {
-        let loaded = self.around.store.load(id).map_err(engine::RunError::from)?;
+        let loaded = self.around.store.load(id).map_err(RunError::from)?;
         let layers = self.around.layers.or_recorded(&loaded.session.profile.catalogs);
         if layers.named == self.around.layers.named {
             let conversation = Conversation::take_up(self.around, self.catalog, id)?;
@@ -246,11 +289,4 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
 fn names_of_failed(session: &Session) -> String {
     let failed = session.tasks.values().filter(|task| task.status == TaskStatus::Failed);
     failed.map(|task| task.task_id.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn ago(now: &Timestamp, then: &Timestamp) -> String {
-    match now.millis_since(then) {
-        0..60_000 => "just now".into(),
-        millis => format!("{} ago", engine::how_long(millis)),
-    }
 }

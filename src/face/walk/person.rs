@@ -166,6 +166,8 @@ fn failure(
     options.push(
         Lettered::new('D', "Pause").meaning("mend it in peace, then resume at this very command"),
     );
+    let can_be_taken = failed.class == "verification_failed";
+    options.extend(can_be_taken.then(|| Lettered::quiet('t', "take it as it is")));
     let output = Lettered::quiet('o', "show the output");
     options.push(output);
     let heading = format!("{name} failed. What now?");
@@ -179,11 +181,32 @@ fn failure(
                 Reply::Left(left) => return Ok(Decision::Left(left.why())),
             },
             Reply::Answer(letter @ ('C' | 'D')) => return Ok(meaning(letter)),
+            Reply::Answer('t') => match why_as_it_is(terminal, cancelled)? {
+                Reply::Answer(reason) => return Ok(Decision::TakeAsItIs(reason)),
+                Reply::Back => {}
+                Reply::Left(left) => return Ok(Decision::Left(left.why())),
+            },
             Reply::Answer(_) => show_output(terminal, failed),
             Reply::Back => {}
             Reply::Left(left) => return Ok(Decision::Left(left.why())),
         }
     }
+}
+
+/// Why a task counts as done though its check is not content.
+fn why_as_it_is(terminal: Terminal, cancelled: &AtomicBool) -> io::Result<Reply<String>> {
+    let line = Line {
+        heading: "Why is it right as it is? The reason goes on record.".into(),
+        place: None,
+        default: None,
+        hidden: false,
+        can_go_back: true,
+        summary: Some("Taken as it is".into()),
+        check: &|text| {
+            if text.trim().is_empty() { Err("a reason that says something".into()) } else { Ok(()) }
+        },
+    };
+    terminal.line(&line, cancelled)
 }
 
 fn another_way(

@@ -5,7 +5,7 @@ use super::{
     walker::{Given, Walker, given},
 };
 use crate::{
-    engine::{self, Conversation, Input, RunError, ShellChoice, WantedBlock},
+    engine::{self, Conversation, Input, Revision, RunError, ShellChoice, WantedBlock},
     face::{
         plan_screen, plan_text, revision_text,
         terminal::{Choice, Lettered},
@@ -46,6 +46,15 @@ impl Walker<'_> {
             // There is nothing to approve.
             options.drain(..2);
         }
+        let only_words = revision.as_ref().is_some_and(Revision::is_only_words);
+        if only_words {
+            let mark = Lettered::new('A', "Mark them for review").meaning("nothing is run");
+            options.splice(..2, [mark]);
+        }
+        let is_expansion = !conversation.session().expansion_history.is_empty();
+        if is_expansion && let Some(over) = options.iter_mut().find(|option| option.letter == 'D') {
+            *over = Lettered::new('D', "Other tools").meaning("choose again what is added");
+        }
         options.push(Lettered::quiet('s', "show every command"));
         let choice = Choice {
             heading: "Is this what you want?".into(),
@@ -66,6 +75,12 @@ impl Walker<'_> {
                     }
                     continue;
                 }
+                Some('D') if is_expansion => {
+                    if self.add_tools(conversation)? {
+                        return Ok(None);
+                    }
+                    continue;
+                }
                 Some('D') => {
                     conversation.tell(Input::StartOver)?;
                     // Whoever starts over wants to be asked.
@@ -76,6 +91,13 @@ impl Walker<'_> {
                     self.say(&plan_text(&plan, true));
                     continue;
                 }
+                // What is added is all that was asked.
+                None if is_expansion && conversation.agenda().is_empty() => {
+                    if self.add_tools(conversation)? {
+                        return Ok(None);
+                    }
+                    continue;
+                }
                 None => {
                     // To the last question: the plan stands behind it.
                     conversation.tell(Input::Back)?;
@@ -83,6 +105,9 @@ impl Walker<'_> {
                     return Ok(None);
                 }
             };
+            if only_words {
+                return Ok(Some(mode));
+            }
             let approved = engine::lines_of_plan(self.around, &plan);
             self.wishes.shell_integration = self.shell_choice(&approved)?;
             return Ok(Some(mode));

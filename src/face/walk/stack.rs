@@ -20,7 +20,8 @@ impl Walker<'_> {
     pub(super) fn choose_stack(&self) -> Given<Option<Stack>> {
         let mut offered: Vec<(char, &Profile)> = Vec::new();
         let mut others: Vec<&Profile> = Vec::new();
-        for listed in self.catalog.profiles() {
+        // A later layer is the stronger one, also about letters.
+        for listed in self.catalog.profiles().collect::<Vec<_>>().into_iter().rev() {
             let letter = listed.item.letter().and_then(|letter| letter.chars().next());
             let letter = letter.map(|letter| letter.to_ascii_uppercase());
             match letter.filter(|letter| LETTERS.contains(letter)) {
@@ -31,6 +32,7 @@ impl Walker<'_> {
             }
         }
         offered.sort_by_key(|(letter, _)| *letter);
+        others.reverse();
         let text = |profile: &Profile| {
             let prompt = profile.selection_prompt.as_ref().map(|prompt| prompt.text.clone());
             prompt.filter(|text| !text.is_empty()).unwrap_or_else(|| profile.metadata.name.clone())

@@ -26,9 +26,11 @@ use crate::{
     face::{
         already_text,
         paint::Paint,
+        resuming_text,
         terminal::{Choice, Left, Line, Pick, Reply, Terminal},
+        visible,
     },
-    model::{ApprovedBy, Digest, ExecutionMode, Plan, SessionId, TaskId},
+    model::{ApprovedBy, Digest, ExecutionMode, Phase, Plan, SessionId, TaskId},
 };
 
 /// How often the letters of other processes are looked for.
@@ -210,8 +212,19 @@ impl<'w> Walker<'w> {
 
     /// A session that has a plan, gone through again: what is different is shown, and nothing is
     /// changed before it is approved. With `asks`, what is to be changed is asked for first.
-    pub fn revise(mut self, id: &SessionId, asks: bool) -> Result<WalkEnd, RunError> {
-        let mut conversation = Conversation::revise(self.around, self.catalog, id)?;
+    pub fn revise(
+        mut self,
+        id: &SessionId,
+        asks: bool,
+        reason: Option<String>,
+    ) -> Result<WalkEnd, RunError> {
+        let mut conversation = Conversation::revise(self.around, self.catalog, id, reason)?;
+        let session = conversation.session();
+        let stack = session.profile.selected.as_deref().unwrap_or_default();
+        self.say(&format!("Revising session {id} ({}).\n", visible(stack)));
+        // Whoever comes to a question finds marked what was answered.
+        let choices = session.choices.iter();
+        self.remembered.extend(choices.map(|(id, choice)| (id.clone(), choice.value.clone())));
         if let Some(plan) = conversation.plan_before().cloned().filter(|_| asks) {
             // Whoever changes nothing is shown what the catalog has changed, if it has.
             if let Err(stopped) = self.change(&mut conversation, &plan) {
@@ -302,6 +315,10 @@ impl<'w> Walker<'w> {
 
     /// Goes on with a session whose plan is approved.
     pub(super) fn resume(&mut self, id: &SessionId, failed: Failed) -> Given<Ended> {
+        let context = engine::context_of(self.around, id)?;
+        if context.phase == Phase::Execute {
+            self.say(&resuming_text(&context));
+        }
         let lines = engine::asked_of_session(self.around, id, &self.wishes);
         self.wishes.shell_integration = self.shell_choice(&lines)?;
         self.run(|around, wishes, watcher| engine::resume(around, id, failed, wishes, watcher))

@@ -351,6 +351,7 @@ impl Generator {
                 reason: "another editor".into(),
                 downstream_archived: vec!["plan.v1.json".into()],
                 tasks_reset: vec![task(name)],
+                tasks_to_redo: if index == 1 { vec![task(name)] } else { Vec::new() },
                 tasks_to_review: Vec::new(),
             }),
             38 => EventKind::ResumeChosen {
@@ -382,13 +383,17 @@ impl Generator {
                 command: "curl localhost".into(),
                 reason: DeferReason::Timeout,
             },
-            4 => EventKind::VerificationResolved {
-                task_id: session
-                    .deferred_verifications
-                    .first()
-                    .map_or(task(name), |deferred| deferred.task_id.clone()),
-                command: "curl localhost".into(),
-            },
+            4 => {
+                let deferred = session.deferred_verifications.first();
+                let task_id = deferred.map_or(task(name), |deferred| deferred.task_id.clone());
+                let command = "curl localhost".into();
+                if index == 2 {
+                    let error = "exit code 1".into();
+                    EventKind::VerificationRefuted { task_id, command, error }
+                } else {
+                    EventKind::VerificationResolved { task_id, command }
+                }
+            }
             5 => EventKind::TaskReviewed { task_id: task(name) },
             6 => EventKind::ShellIntegrationDecided { allowed: index == 0, agent: Agent::user() },
             7 => EventKind::ShellBlockWritten(Box::new(ShellBlockWritten {

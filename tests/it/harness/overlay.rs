@@ -15,7 +15,7 @@ use super::{Output, assert_document, assert_line, processes};
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Not that of anyone on this machine, who may have sessions and settings of their own.
-const HOME: &str = "/home-of-the-test";
+const HOME: &str = Overlay::HOME;
 /// Servers may be out of reach without them.
 const PROXIES: [&str; 6] =
     ["http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
@@ -59,6 +59,9 @@ pub struct Overlay {
 }
 
 impl Overlay {
+    /// Where that machine's user is at home.
+    pub const HOME: &str = "/home-of-the-test";
+
     /// `None`, and a word why, only where there can be no such thing: not on Linux, not as root,
     /// without apt. Anywhere else it is there, or the test fails.
     pub fn with_apt() -> Option<Self> {

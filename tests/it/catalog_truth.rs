@@ -1,0 +1,184 @@
+//! The catalog tells the truth: tasks of every kind are set up for real on an overlay of this machine.
+//! What was not there is there, works, has a version, and is not done twice.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+use agentic_provision::{
+    catalog::{Catalog, LayerSource},
+    disk::Fs,
+};
+use serde_json::Value;
+
+use crate::{
+    harness::overlay::Overlay,
+    real_apt::{WANTED, is_installed},
+};
+
+/// Tasks, the packages and the programs that must not be there before, and what they are a test of.
+struct Chosen {
+    task: &'static str,
+    by: &'static str,
+    packages: &'static [&'static str],
+    programs: &'static [&'static str],
+}
+
+const fn apt(
+    task: &'static str,
+    packages: &'static [&'static str],
+    programs: &'static [&'static str],
+) -> Chosen {
+    Chosen { task, by: "apt-get install", packages, programs }
+}
+
+const fn npm(task: &'static str, programs: &'static [&'static str]) -> Chosen {
+    Chosen { task, by: "npm install", packages: &[], programs }
+}
+
+const fn pipx(task: &'static str, programs: &'static [&'static str]) -> Chosen {
+    Chosen { task, by: "pipx install", packages: &[], programs }
+}
+
+const CHOSEN: [Chosen; 19] = [
+    apt("ripgrep", &["ripgrep"], &["rg"]),
+    apt("fd", &["fd-find"], &["fd", "fdfind"]),
+    apt("bat", &["bat"], &["bat", "batcat"]),
+    apt("fzf", &["fzf"], &["fzf"]),
+    apt("jq", &["jq"], &["jq"]),
+    apt("tree", &["tree"], &["tree"]),
+    apt("htop", &["htop"], &["htop"]),
+    apt("shellcheck", &["shellcheck"], &["shellcheck"]),
+    apt("hyperfine", &["hyperfine"], &["hyperfine"]),
+    // Its lines go into the files of shells.
+    apt("direnv", &["direnv"], &["direnv"]),
+    apt("zoxide", &["zoxide"], &["zoxide"]),
+    apt("sqlite", &["sqlite3"], &["sqlite3"]),
+    apt("pipx", &["pipx"], &["pipx"]),
+    // These need one of several ways to have Node.js.
+    npm("typescript", &["tsc"]),
+    npm("pnpm", &["pnpm"]),
+    npm("prettier", &["prettier"]),
+    // The end of a chain: the index of packages, pipx, and then this.
+    pipx("ruff", &["ruff"]),
+    pipx("tldr", &["tldr"]),
+    // A variant that an option chooses.
+    Chosen { task: VARIANT, by: "set editing-mode vi", packages: &[], programs: &[] },
+];
+
+const VARIANT: &str = "readline-defaults";
+const OPTION: &str = "readline-defaults.editing_keys=vi";
+
+fn names() -> Vec<&'static str> {
+    CHOSEN.iter().map(|chosen| chosen.task).collect()
+}
+
+/// This machine without any of it.
+fn bare_machine() -> Option<Overlay> {
+    let machine = Overlay::with_apt()?;
+    let there: Vec<_> = CHOSEN
+        .iter()
+        .flat_map(|chosen| chosen.packages)
+        .copied()
+        .filter(|package| is_installed(&machine, package))
+        .collect();
+    if !there.is_empty() {
+        let purge = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "purge", "--yes"];
+        machine.said(&[&purge, &there[..]].concat());
+    }
+    for program in CHOSEN.iter().flat_map(|chosen| chosen.programs) {
+        for directory in Overlay::program_directories() {
+            let _ = fs::remove_file(machine.path(&format!("{directory}/{program}")));
+        }
+    }
+    // Neither is what is tested here, and both take long.
+    machine.said(&["rm", "-f", "/etc/apt/apt.conf.d/docker-clean", "/var/lib/man-db/auto-update"]);
+    machine.write(&format!("{}/.bashrc", Overlay::HOME), "# mine\n");
+    Some(machine)
+}
+
+/// What is planned for each task.
+fn plan(machine: &Overlay) -> BTreeMap<String, Value> {
+    let tasks = names().join(",");
+    let words = ["provision", "--json", "plan", "--add", &tasks, "--data", OPTION, "--no-input"];
+    let plan: Value = serde_json::from_str(&machine.said(&words)).unwrap();
+    let tasks = plan["tasks"].as_array().unwrap().iter();
+    tasks.map(|task| (task["id"].as_str().unwrap().to_owned(), task.clone())).collect()
+}
+
+fn start(machine: &Overlay) {
+    let tasks = names().join(",");
+    let words = ["provision", "start", "--add", &tasks, "--data", OPTION, "--yes", "--no-input"];
+    machine.said(&[&words[..], &["--shell-integration", "yes"]].concat());
+}
+
+#[test]
+fn tasks_of_every_kind_do_what_they_say() {
+    if std::env::var_os("PROVISION_TEST_PACKAGES").is_none() {
+        println!("skipped: it fetches from package registries (tests/run asks for that)");
+        return;
+    }
+    let Some(machine) = bare_machine() else { return };
+
+    let planned = plan(&machine);
+    for Chosen { task, by, .. } in &CHOSEN {
+        let planned = &planned[*task];
+        assert_eq!(planned["action"], "install", "{task} is not there, and nobody says it is");
+        let commands = planned["commands"].as_array().unwrap();
+        let by_it = |command: &Value| command["command"].as_str().unwrap().contains(by);
+        assert!(commands.iter().any(by_it), "{task} comes by {by}: {commands:?}");
+    }
+    let count = |by: &str| CHOSEN.iter().filter(|chosen| chosen.by.starts_with(by)).count();
+    assert!(count("apt") >= 10 && count("npm") >= 3 && count("pipx") >= 2);
+    assert_eq!(planned["ruff"]["depends_on"], serde_json::json!(["pipx"]));
+    assert_eq!(planned["pipx"]["depends_on"], serde_json::json!(["apt-index"]));
+    assert_eq!(planned[VARIANT]["variant"], "vi");
+
+    start(&machine);
+    let document = machine.document();
+    assert_eq!(document["meta"]["status"], "completed");
+    let order: Vec<_> = document["tasks"].as_object().unwrap().keys().collect();
+    let place = |task: &str| order.iter().position(|known| *known == task).unwrap();
+    assert!(place("apt-index") < place("pipx") && place("pipx") < place("ruff"));
+    for task in names() {
+        let record = &document["tasks"][task];
+        assert_eq!(record["status"], "completed", "{task}: {record:#}");
+        assert_eq!(record["result"].get("already_installed"), None, "{task}");
+        let version = record["result"]["version"].as_str().unwrap_or_default();
+        assert!(version.contains(|c: char| c.is_ascii_digit()), "{task}: {version:?}");
+        let commands = record["commands"].as_array().unwrap();
+        let verified = commands.iter().find(|command| command["kind"] == "verification").unwrap();
+        assert_eq!(verified["status"], "success", "{task}: {verified:#}");
+        println!("{task} {version}");
+    }
+    assert_eq!(machine.said(&["dpkg", "--audit"]), "");
+    let shell = fs::read_to_string(machine.path(&format!("{}/.bashrc", Overlay::HOME))).unwrap();
+    assert!(shell.starts_with("# mine\n") && shell.contains("direnv hook bash"), "{shell}");
+
+    // All of it is seen, with the version that is on record.
+    for (task, planned) in plan(&machine).iter().filter(|(id, _)| names().contains(&id.as_str())) {
+        assert_eq!(planned["action"], "already_installed", "{task}");
+        assert_eq!(planned["version"], document["tasks"][task]["result"]["version"], "{task}");
+    }
+    let packages = fs::read(machine.path("/var/lib/dpkg/status")).unwrap();
+    start(&machine);
+    let events = machine.events();
+    let ran = events.iter().filter(|event| event["event"] == "command_started");
+    assert_eq!(ran.collect::<Vec<_>>(), Vec::<&Value>::new(), "a second run has nothing to do");
+    assert_eq!(fs::read(machine.path("/var/lib/dpkg/status")).unwrap(), packages);
+    let again = fs::read_to_string(machine.path(&format!("{}/.bashrc", Overlay::HOME))).unwrap();
+    assert_eq!(again, shell);
+}
+
+#[test]
+fn what_no_test_installs_is_named() {
+    let catalog = Catalog::load(&Fs::real(), &[LayerSource::Embedded]).unwrap();
+    let all: BTreeSet<&str> = catalog.tasks().map(|listed| listed.item.id.as_str()).collect();
+    let essentials = WANTED.iter().map(|(task, ..)| *task);
+    let installed: BTreeSet<&str> = names().into_iter().chain(essentials).collect();
+    assert!(installed.is_subset(&all), "{:?}", installed.difference(&all));
+    let never: Vec<&str> = all.difference(&installed).copied().collect();
+    println!("{} of {} tasks are installed by a test", installed.len(), all.len());
+    println!("never installed by a test: {}", never.join(" "));
+}

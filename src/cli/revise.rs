@@ -20,8 +20,7 @@ use crate::{
 };
 
 pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Failure> {
-    let ReviseArgs { session, profile, answers, answer, add, without, reason, reviewed, mut run } =
-        args;
+    let ReviseArgs { session, profile, choice, reason, reviewed, mut run } = args;
     let mut around = settings.surroundings()?;
     let is_asked = !run.yes && run.approve.is_none() && !settings.json && ask::can_ask(settings);
     let Some(id) = run::which_session(settings, &around, session.as_deref(), is_asked)? else {
@@ -31,7 +30,7 @@ pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Fai
         return say_reviewed(settings, &around, &id);
     }
     let data = std::mem::take(&mut run.data);
-    let walk = WalkArgs { profile, answers, answer, add, without, mode: None };
+    let walk = WalkArgs { profile, choice, mode: None };
     let mut request = start::request(walk, &data)?;
     // The choice that holds the stack is answered with a profile.
     if let Some(stack) = request.answers.shift_remove(STACK_TYPE) {

@@ -112,7 +112,8 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
 }
 
 pub(super) fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {
-    let file = walk.answers.as_deref().map(read_answers_file).transpose()?.unwrap_or_default();
+    let file =
+        walk.choice.answers.as_deref().map(read_answers_file).transpose()?.unwrap_or_default();
     if let (Some(typed), Some(in_file)) = (&walk.profile, &file.profile)
         && typed != in_file
     {
@@ -128,15 +129,15 @@ pub(super) fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failur
     });
     let mode = typed_mode.or(file.mode).unwrap_or(ExecutionMode::AllAtOnce);
     let mut answers = file.answers;
-    answers.extend(walk.answer);
+    answers.extend(walk.choice.answer);
     Ok(Request {
         profile: walk.profile.or(file.profile),
         answers,
         options: file.options,
         user_data: file.user_data,
         data: given_data(data)?,
-        add: file.add.into_iter().chain(walk.add).collect(),
-        without: file.without.into_iter().chain(walk.without).collect(),
+        add: file.add.into_iter().chain(walk.choice.add).collect(),
+        without: file.without.into_iter().chain(walk.choice.without).collect(),
         mode,
     })
 }

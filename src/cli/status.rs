@@ -55,6 +55,11 @@ pub(super) fn run(settings: &Settings, session: &str, with_chain: bool) -> Resul
             ));
         }
     }
+    if session == "latest" && !settings.json {
+        for other in engine::unfinished(&store, Some(&id))? {
+            output::note(settings, &format!("not finished, either: {other}"));
+        }
+    }
     if settings.json {
         output::json_document(&Report { context: &context, chain: chain.as_ref() })
     } else {

@@ -42,11 +42,9 @@ pub(super) struct DataArgs {
     pub data_file: Option<PathBuf>,
 }
 
-/// What to set up. On a terminal the rest is asked for.
-#[derive(Debug, clap::Args)]
-pub(super) struct WalkArgs {
-    /// The profile to set up; `provision catalog list` names them
-    pub profile: Option<String>,
+/// What is answered beforehand, and which single tools are wanted, or not.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct ChoiceArgs {
     /// Answers, as `provision schema answers` describes them
     #[arg(long, value_name = "FILE")]
     pub answers: Option<PathBuf>,
@@ -59,6 +57,15 @@ pub(super) struct WalkArgs {
     /// A task that is left out
     #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
     pub without: Vec<TaskId>,
+}
+
+/// What to set up. On a terminal the rest is asked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct WalkArgs {
+    /// The profile to set up; `provision catalog list` names them
+    pub profile: Option<String>,
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
     /// Run everything at once, or ask before each step; for that somebody must be there
     #[arg(long, value_name = "MODE")]
     pub mode: Option<ModeArg>,
@@ -94,18 +101,8 @@ pub(super) struct ReviseArgs {
     /// Another stack
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
-    /// Answers, as `provision schema answers` describes them
-    #[arg(long, value_name = "FILE")]
-    pub answers: Option<PathBuf>,
-    /// The letter or the value of another answer
-    #[arg(long, value_name = "QUESTION=ANSWER", value_parser = key_value)]
-    pub answer: Vec<(String, String)>,
-    /// A task beside those that were asked for
-    #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
-    pub add: Vec<TaskId>,
-    /// A task that is left out after all
-    #[arg(long, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
-    pub without: Vec<TaskId>,
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,

@@ -3,9 +3,10 @@
 use super::{
     RunError, Wishes,
     data::UserData,
+    driving::{Approach, drive},
     ending::{Ended, close},
     run::{Run, Surroundings},
-    sessions::{Approach, agent_of, drive, unfinished, within_runtime},
+    sessions::{agent_of, unfinished, within_runtime},
     signals::Signals,
     start::beginning,
     tell::{Told, Watcher},

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use super::{
     Ended, GivenData, Inheritance, Request, RunError, Surroundings, Wishes,
     data::UserData,
+    driving::drive,
     ending::{close, paused_at},
     examine::expiry_under_lock,
     look::look,
@@ -17,7 +18,7 @@ use super::{
     repair::mend_and_go_on,
     request::GivenAt,
     run::{Options, Run},
-    sessions::{check_resumable, check_rights, drive, look_before, unfinished, within_runtime},
+    sessions::{check_resumable, check_rights, look_before, unfinished, within_runtime},
     shelf,
     signals::Signals,
     start::beginning,

@@ -79,7 +79,11 @@ fn prepared(task: &Task, offer: &Offer<'_>, environment: &Environment) -> Look {
         path.extend(task.path.iter().map(|place| environment.expand(place)));
         setups.extend(task.env_setup.as_deref().map(str::trim_end));
         let needs = task.dependencies.required.iter().chain(&task.dependencies.one_of);
-        open.extend(needs.filter_map(|id| offer.get(id.as_str())).map(|offered| offered.task));
+        // What the manager of a language installs is where that manager puts things.
+        let managers = task.packages.keys().filter(|manager| !manager.is_native());
+        let managers = managers.filter_map(|manager| manager.provider());
+        let needs = needs.map(TaskId::as_str).chain(managers);
+        open.extend(needs.filter_map(|id| offer.get(id)).map(|offered| offered.task));
     }
     setups.reverse();
     Look { id: task.id.clone(), detection: task.detection.clone(), path, setup: setups.join("\n") }

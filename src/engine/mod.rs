@@ -15,6 +15,7 @@ mod data;
 mod deciding;
 mod decision;
 mod doctor;
+mod driving;
 mod ending;
 mod error;
 mod estimates;
@@ -96,7 +97,7 @@ pub use request::Request;
 pub use revision::{Revised, Revision, reviewed, revision};
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};
-pub use sessions::{apply, newest_unfinished, read_plan, resume};
+pub use sessions::{apply, newest_unfinished, read_plan, resume, unfinished};
 pub use shelf::Layers;
 pub use shell_blocks::ShellChoice;
 pub use shell_files::{

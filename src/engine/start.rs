@@ -5,13 +5,14 @@ use indexmap::IndexMap;
 use super::{
     Approval, GivenData, Inheritance, RunError, Wishes,
     data::UserData,
+    driving::drive,
     ending::{Ended, close},
     machine, platform,
     prepare::{Preparation, Prepared, prepare},
     repair::mend_and_go_on,
     request::Request,
     run::{Run, Surroundings},
-    sessions::{agent_of, check_rights, drive, unfinished, within_runtime},
+    sessions::{agent_of, check_rights, unfinished, within_runtime},
     signals::Signals,
     tell::{Told, Watcher},
 };

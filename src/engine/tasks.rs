@@ -105,7 +105,12 @@ impl Run<'_> {
         let status = self.task_record(task).map_or(TaskStatus::Pending, |record| record.status);
         match status {
             TaskStatus::Completed | TaskStatus::Skipped => return Ok(TaskEnd::Settled),
-            TaskStatus::Failed if !self.retried.contains(&task.id) => return Ok(TaskEnd::Failed),
+            TaskStatus::Failed
+                if !self.retried.contains(&task.id)
+                    && !self.set_up_elsewhere.contains(&task.id) =>
+            {
+                return Ok(TaskEnd::Failed);
+            }
             TaskStatus::Failed | TaskStatus::Pending | TaskStatus::InProgress => {}
         }
         let starts = status != TaskStatus::InProgress;

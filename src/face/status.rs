@@ -39,6 +39,9 @@ pub fn status_text(context: &Context) -> String {
     };
     lines.line("session", &session);
     lines.line("machine", &visible(&context.hostname));
+    if let Some(step) = context.expansion_history.last() {
+        lines.line("adds to", step.session_id.as_str());
+    }
     lines.line("status", context.status.name());
     progress(&mut lines, context);
     phases(&mut lines, context);
@@ -116,6 +119,10 @@ fn progress(lines: &mut Lines, context: &Context) {
         let last = timing.resumed_at.as_ref();
         let last = last.map_or_else(String::new, |at| format!(", last {}", ago(&timing.as_of, at)));
         lines.line("resumed", &format!("{times}{last}"));
+    }
+    if let Some(reason) = &context.last_revision {
+        let times = plural(context.revisions, "time");
+        lines.line("revised", &format!("{times}, last: {}", visible(reason)));
     }
     if let Some(total) = &timing.total_seconds {
         lines.line("took", &took_seconds(total));

@@ -48,6 +48,8 @@ pub struct Context {
     pub needs_review: Vec<TaskId>,
     /// How often it was answered otherwise after there was a plan.
     pub revisions: usize,
+    /// Why, the last time.
+    pub last_revision: Option<String>,
     /// The sessions it adds to, oldest first.
     pub expansion_history: Vec<Expansion>,
     pub next: String,
@@ -190,6 +192,7 @@ impl Context {
                 .map(|task| task.task_id.clone())
                 .collect(),
             revisions: document.revision_history.len(),
+            last_revision: document.revision_history.last().map(|known| known.reason.clone()),
             expansion_history: document.expansion_history.clone(),
             next: next_step(document, status, around.live),
             notes: Vec::new(),

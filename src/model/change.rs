@@ -319,17 +319,14 @@ impl Document {
     }
 
     fn resume(&mut self, at: &Timestamp) {
-        let was = std::mem::replace(&mut self.meta.status, SessionStatus::InProgress);
-        let last_heard = self.meta.updated_at.clone();
+        self.meta.status = SessionStatus::InProgress;
         let lifecycle = self.lifecycle_mut();
-        let paused_at = lifecycle.paused.then(|| lifecycle.paused_at.clone()).flatten();
+        let since = lifecycle.paused.then(|| lifecycle.paused_at.clone()).flatten();
         lifecycle.paused = false;
         lifecycle.abandoned = false;
         lifecycle.resumed_at = Some(at.clone());
         lifecycle.resume_count = lifecycle.resume_count.saturating_add(1);
-        // Nobody works on what has failed, either.
-        let failed_at = (was == SessionStatus::Failed).then_some(last_heard);
-        if let Some(since) = paused_at.or(failed_at)
+        if let Some(since) = since
             && let Some(timing) = self.phase_timing.get_mut(&self.phase.current)
         {
             let before = timing.paused_seconds.as_ref().map_or(0, Seconds::millis);

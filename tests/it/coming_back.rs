@@ -49,16 +49,8 @@ fn example() -> Home {
 }
 
 fn on_screen(home: &Home, words: &str) -> Screen {
-    let mut command = Command::new("env");
-    command
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", home.path())
-        .env("AGENTIC_PROVISION_HOME", home.path())
-        .env("TERM", USUAL.term)
-        .env("LANG", USUAL.lang);
     let (program, catalog) = (env!("CARGO_BIN_EXE_provision"), home.path().join("catalog"));
-    Screen::of(command, USUAL, &format!("{program} --catalog {} {words}", catalog.display()))
+    Screen::beside(home, USUAL, &format!("{program} --catalog {} {words}", catalog.display()))
 }
 
 #[test]

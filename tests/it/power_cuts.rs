@@ -207,6 +207,10 @@ fn no_acknowledged_result_is_lost_and_no_record_torn() {
                 told.extend(later.into_iter().filter(|_| cut.is_none()));
                 break;
             }
+            if output.status.code() == Some(2) && stderr.contains("is completed") {
+                // The run before had come to its end, and lost power before it could say so.
+                break;
+            }
             let from = cut.unwrap_or_else(|| panic!("{stderr}"));
             assert_eq!(output.status.code(), Some(9), "{stderr}");
             cuts += 1;

@@ -463,7 +463,7 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
     assert_eq!(home.latest_document()["shell_integration"]["decided_by"], "user");
 
     fs::write(home.path().join("mended"), "").unwrap();
-    let screen = home.on_terminal(&["resume"], "");
+    let screen = home.on_terminal(&["resume", "--retry"], "");
     assert_eq!(screen.code, Some(0), "{}", screen.stdout);
     assert!(!screen.stdout.contains(asked), "{}", screen.stdout);
     assert!(read(&rc).contains(": second >>>"));

@@ -105,7 +105,8 @@ fn ctrl_c_once_waits_for_the_command_and_pauses() {
     let document = home.document("active", &id);
     assert_eq!(document["meta"]["status"], "paused");
     assert_eq!(document["lifecycle"]["paused_reason"], "user_request");
-    assert_eq!(document["lifecycle"]["paused_context"], "interrupted with Ctrl-C");
+    let context = "interrupted with Ctrl-C (at command 2 of first)";
+    assert_eq!(document["lifecycle"]["paused_context"], context);
     let first = command(&home, "active", &id);
     assert_eq!((&first["status"], &first["exit_code"]), (&json!("success"), &json!(0)));
     assert_eq!(document["resume_point"]["command_index"], 1);
@@ -163,6 +164,7 @@ fn a_run_that_is_terminated_or_hung_up_goes_at_once_and_its_command_goes_on() {
         assert_eq!(code, Some(4));
         let document = home.document("active", &id);
         assert_eq!(document["meta"]["status"], "paused");
+        let context = format!("{context} (at command 1 of first)");
         assert_eq!(document["lifecycle"]["paused_context"], context);
         assert_eq!(document["tasks"]["first"]["in_flight"].as_array().unwrap().len(), 1);
         // Nobody runs it now, and yet it ends as it would have.
@@ -223,7 +225,7 @@ fn pause_reaches_a_run_through_its_inbox() {
     let (code, home, id) = running.end();
     assert_eq!(code, Some(4));
     let document = home.document("active", &id);
-    assert_eq!(document["lifecycle"]["paused_context"], "lunch");
+    assert_eq!(document["lifecycle"]["paused_context"], "lunch (at command 2 of first)");
     assert_eq!(home.json(&["pause", &id])["answer"], "paused");
     assert_completes(&home, &id);
     // There is nothing left to pause.

@@ -474,18 +474,3 @@ fn absurd_times_are_no_reason_to_fail() {
     let home = Home::new().with_document("active", ID, document.to_string()).damaged();
     assert_eq!(home.run(&["status", ID]).code, Some(0));
 }
-
-#[test]
-fn what_nobody_works_on_takes_no_time() {
-    let Some(library) = faketime() else { return };
-    let shop = Workshop::new();
-    shop.put("broken", "vim");
-    let id = shop.session(3, &["start", "web", "--yes"]);
-    let catalog = shop.catalog();
-    let words = ["--catalog", catalog.to_str().unwrap(), "resume", &id];
-    assert_eq!(at(&library, &shop.home, "+9h", &words).code, Some(3));
-    let output = at(&library, &shop.home, "+9h", &["--json", "status", &id]);
-    let told: Value = serde_json::from_str(&output.stdout).unwrap();
-    let seconds = told["timing"]["phase_seconds"].as_f64().unwrap();
-    assert!(seconds < 600.0, "{seconds}");
-}

@@ -222,7 +222,8 @@ fn a_terminal_that_is_closed_pauses_and_leaves_the_command_to_finish() {
     let screen = at_question(&table);
     screen.close();
     wait_until("the walk is paused", || table.document()["meta"]["status"] == "paused");
-    assert_eq!(table.document()["lifecycle"]["paused_context"], "the terminal was closed");
+    let context = table.document()["lifecycle"]["paused_context"].clone();
+    assert_eq!(context, "the terminal was closed (at its questions)");
 
     // In a command.
     let table = Table::new().with("wait", "").with("mended", "");

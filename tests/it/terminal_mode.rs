@@ -101,7 +101,7 @@ fn without_a_terminal_it_is_not_started() {
     let task = &document["tasks"]["asks"];
     assert_eq!(task["failure_context"]["error_type"], "needs_input", "{task:#}");
     // On a terminal it goes on from there.
-    let output = home.on_terminal(&["resume"], "");
+    let output = home.on_terminal(&["resume", "--retry"], "");
     assert_eq!(output.code, Some(0), "{}", output.stdout);
 }
 

@@ -72,14 +72,14 @@ fn a_document_from_another_machine() {
     --- stdout
     --- stderr
     error: session prov-20260202-143052-a7b3 belongs to another machine (elsewhere)
-    hint: run its plan here as a new session
+    hint: `provision expand prov-20260202-143052-a7b3` sets up the same here
     ");
     insta::assert_snapshot!(resume(&legacy(other)), @r"
     exit 2
     --- stdout
     --- stderr
     error: session prov-20260202-143052-a7b3 belongs to another machine (elsewhere)
-    hint: run its plan here as a new session
+    hint: `provision expand prov-20260202-143052-a7b3` sets up the same here
     ");
     let output = legacy(other).run(&["status", ID]);
     let expected = "meta.machine: this is the session of another machine (`elsewhere`)";

@@ -1,7 +1,7 @@
 //! What the tests of coming back share: a catalog of things that are made by touching files, and
 //! ways to have one fail, wait or not work.
 
-use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
+use std::{fmt::Write as _, fs, path::PathBuf};
 
 use serde_json::Value;
 
@@ -126,18 +126,9 @@ impl Workshop {
 
     /// The program on a terminal, with the workshop's catalog.
     pub fn on_screen(&self, words: &str) -> Screen {
-        let mut command = Command::new("env");
-        command
-            .env_clear()
-            .env("PATH", "/usr/bin:/bin")
-            .env("HOME", self.home.path())
-            .env("AGENTIC_PROVISION_HOME", self.home.path())
-            .env("SHELL", "/bin/bash")
-            .env("TERM", USUAL.term)
-            .env("LANG", USUAL.lang);
         let program = env!("CARGO_BIN_EXE_provision");
         let line = format!("{program} --catalog {} {words}", self.catalog().display());
-        Screen::of(command, Setting { columns: 100, ..USUAL }, &line)
+        Screen::beside(&self.home, Setting { columns: 100, ..USUAL }, &line)
     }
 
     /// Runs, expects this exit code, and says which session it was about.

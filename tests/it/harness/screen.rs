@@ -3,6 +3,7 @@
 
 use std::{
     num::NonZeroU16,
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -48,12 +49,21 @@ impl Screen {
     /// A shell on a terminal runs `line`. It says the exit code of what ran, and whether the
     /// terminal still shows what is typed.
     pub fn start(home: &Home, setting: Setting, line: &str) -> Self {
+        Self::with_store(home, &home.path().join(".agentic-provision"), setting, line)
+    }
+
+    /// The same, with sessions kept where a test's other commands keep them.
+    pub fn beside(home: &Home, setting: Setting, line: &str) -> Self {
+        Self::with_store(home, home.path(), setting, line)
+    }
+
+    fn with_store(home: &Home, store: &Path, setting: Setting, line: &str) -> Self {
         let mut command = Command::new("env");
         command
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", home.path())
-            .env("AGENTIC_PROVISION_HOME", home.path().join(".agentic-provision"))
+            .env("AGENTIC_PROVISION_HOME", store)
             .env("SHELL", "/bin/bash")
             .env("TERM", setting.term)
             .env("LANG", setting.lang);

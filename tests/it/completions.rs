@@ -75,6 +75,8 @@ fn in_zsh(home: &Home, line: &str) -> Option<Vec<String>> {
     fs::create_dir_all(&place).unwrap();
     let rc = r#"
         autoload -U compinit; compinit -u -D
+        # However many there are, nobody is asked whether they want to see them.
+        LISTMAX=100000
         source <(provision completions zsh)
         compadd() {
             local -a hits

@@ -1,15 +1,20 @@
 //! Coming back to a session: which there are, where each stands, what is told first, and that it
 //! goes on just there.
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Value, json};
 
 use crate::{
     catalog_mistakes::written,
     harness::{
-        Home, ID, Output,
+        Home, ID, Output, processes,
         screen::{CTRL_C, ENTER, ESCAPE, Screen, USUAL},
+        wait_until,
     },
     workshop::{Workshop, pairs},
 };
@@ -332,13 +337,30 @@ fn what_another_machine_could_have_is_passed_by_also_after_a_kill() {
 #[test]
 fn what_was_gone_after_a_restart_is_not_forgotten_if_something_else_fails_first() {
     let shop = Workshop::new();
-    shop.put("broken", "database");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    shop.put("hold", "database");
+    let catalog = shop.catalog();
+    let words = ["--catalog", catalog.to_str().unwrap(), "--json", "start", "web", "--yes"];
+    let mut runner = shop.home.command(&words).stdout(Stdio::null()).spawn().unwrap();
+    wait_until("the wait", || shop.tries("database") == 1);
+    let id = shop.home.latest();
+    // The machine goes down in the middle of a command, and loses what was in memory only.
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    let home = format!("HOME={}", shop.home.path().display());
+    let left = || processes::with_in_environment(&home);
+    for pid in left() {
+        processes::signal(pid, "KILL");
+    }
+    wait_until("nothing runs any more", || left().is_empty());
+    shop.take("hold", "database");
     shop.take("made", "vim");
-    shop.put("broken", "vim");
-    let Some(output) = after_restart(&shop, &format!("resume {id}")) else { return };
+    // What nobody knows the end of comes first, does not work, and fails again.
+    shop.put("odd", "database");
+    shop.put("broken", "database");
+    let words = format!("resume {id} --interrupted retry");
+    let Some(output) = after_restart(&shop, &words) else { return };
     assert_eq!(output.code, Some(3), "{}", output.stderr);
-    shop.take("broken", "vim");
+    shop.take("odd", "database");
     shop.take("broken", "database");
     let output = after_restart(&shop, &format!("resume {id}")).unwrap();
     assert_eq!(output.code, Some(0), "{}", output.stderr);

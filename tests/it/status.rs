@@ -306,7 +306,7 @@ fn a_silence_is_long_by_what_is_known_of_the_command() {
         shop.take("tried", thing);
     }
     let (mut child, id) = held(&shop);
-    for (offset, status) in [("+50s", "active"), ("+70s", "possibly_stalled")] {
+    for (offset, status) in [("+20s", "active"), ("+90s", "possibly_stalled")] {
         let output = at(&library, &shop.home, offset, &["--json", "status", &id]);
         let told: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(told["status"], status, "{offset}: {:#}", told["current"]);

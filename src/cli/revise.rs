@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{
-    ask,
     failure::{Failure, Kind},
     output,
     run::{self, say_goodbye, watcher, wishes},
@@ -22,22 +21,22 @@ use crate::{
 pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Failure> {
     let ReviseArgs { session, profile, choice, reason, reviewed, mut run } = args;
     let mut around = settings.surroundings()?;
-    let is_asked = !run.yes && run.approve.is_none() && !settings.json && ask::can_ask(settings);
-    let Some(id) = run::which_session(settings, &around, session.as_deref(), is_asked)? else {
+    let data = std::mem::take(&mut run.data);
+    let mut wishes = wishes(run)?;
+    wishes.attended = run::is_attended(settings, &wishes);
+    let named = session.as_deref();
+    let Some(id) = run::which_session(settings, &around, named, wishes.attended)? else {
         return Ok(walk::nothing_begun());
     };
     if reviewed {
         return say_reviewed(settings, &around, &id);
     }
-    let data = std::mem::take(&mut run.data);
     let walk = WalkArgs { profile, choice, mode: None };
     let mut request = start::request(walk, &data)?;
     // The choice that holds the stack is answered with a profile.
     if let Some(stack) = request.answers.shift_remove(STACK_TYPE) {
         request.profile.get_or_insert(stack);
     }
-    let mut wishes = wishes(run)?;
-    wishes.attended = run::is_attended(settings, &wishes);
     let recorded = around.store.load(&id)?.session.profile.catalogs.clone();
     around.layers = around.layers.or_recorded(&recorded);
     let catalog = engine::load_catalog(&around, &around.layers)?;

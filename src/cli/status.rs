@@ -6,7 +6,8 @@ use super::{failure::Failure, output, settings::Settings};
 use crate::{
     engine::{self, Chain, Context},
     face,
-    flow::{Expiry, Live},
+    flow::{Expiry, Live, gates::some_of},
+    model::SessionId,
 };
 
 /// Where a session stands, and what it belongs to.
@@ -56,8 +57,10 @@ pub(super) fn run(settings: &Settings, session: &str, with_chain: bool) -> Resul
         }
     }
     if session == "latest" && !settings.json {
-        for other in engine::unfinished(&store, Some(&id))? {
-            output::note(settings, &format!("not finished, either: {other}"));
+        let others = engine::unfinished(&store, Some(&id))?;
+        if !others.is_empty() {
+            let names = some_of(others.iter().map(SessionId::as_str));
+            output::note(settings, &format!("other sessions are not finished: {names}"));
         }
     }
     if settings.json {

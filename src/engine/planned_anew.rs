@@ -64,7 +64,12 @@ pub(super) async fn planned_anew(
         };
         // What another machine could have is no reason to leave the rest undone.
         let known = impossible.len();
-        impossible.extend(problems.iter().filter_map(PlanProblem::cannot_be_had));
+        for (task, why) in problems.iter().filter_map(PlanProblem::cannot_be_had) {
+            // One reason is enough, and a task is passed by once.
+            if !impossible.iter().any(|(known, _)| *known == task) {
+                impossible.push((task, why));
+            }
+        }
         left.retain(|task| !impossible.iter().any(|(known, _)| known == *task));
         if left.is_empty() || impossible.len() == known {
             return Err(unready(Unready { problems, ..Unready::default() }));

@@ -2,6 +2,7 @@
 //! goes on just there.
 
 use std::{
+    fmt::Write,
     fs,
     os::unix::fs::PermissionsExt,
     process::{Command, Stdio},
@@ -304,11 +305,18 @@ fn what_another_machine_could_have_is_passed_by_also_after_a_kill() {
         let home = example();
         let path = home.path().join("catalog/tasks/left.yaml");
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(
-            path,
-            text.replacen("name: Cursor\n", "name: Cursor\n    platforms: [amiga]\n", 1),
-        )
-        .unwrap();
+        // It needs two things, and neither is for this machine.
+        let needs = "name: Cursor\n    dependencies: {required: [boing, guru]}\n";
+        let mut text = text.replacen("name: Cursor\n", needs, 1);
+        for need in ["boing", "guru"] {
+            let _ = write!(
+                text,
+                "  {need}:\n    name: {need}\n    platforms: [amiga]\n    \
+                 detection: {{installed_indicator: ~/{need}}}\n    \
+                 install: {{steps: [{{command: touch ~/{need}}}]}}\n"
+            );
+        }
+        fs::write(path, text).unwrap();
         home
     };
     let resume = |home: &Home| {

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     /// Arguments whose value nobody but the person knows.
-    const FREE: [&str; 9] = [
+    const FREE: [&str; 10] = [
         "digest",
         "reason",
         "approve",
@@ -261,6 +261,7 @@ mod tests {
         "older_than",
         "lock_timeout",
         "file",
+        "jobs",
     ];
 
     fn check(command: &clap::Command) {

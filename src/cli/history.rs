@@ -31,8 +31,9 @@ pub(super) fn run(settings: &Settings, args: &HistoryArgs) -> Result<(), Failure
         return Ok(());
     };
     complain(&scan.tail);
-    show(settings, &scan)?;
-    if args.follow { follow(settings, &store, &id, scan) } else { Ok(()) }
+    let mut history = face::History::new();
+    show(settings, &mut history, &scan)?;
+    if args.follow { follow(settings, &store, &id, &mut history, scan) } else { Ok(()) }
 }
 
 fn verify(settings: &Settings, store: &Store, id: &SessionId) -> Result<(), Failure> {
@@ -64,6 +65,7 @@ fn follow(
     settings: &Settings,
     store: &Store,
     id: &SessionId,
+    history: &mut face::History,
     mut scan: Scan,
 ) -> Result<(), Failure> {
     let mut in_progress = true;
@@ -80,7 +82,7 @@ fn follow(
         attended = held;
         pause(LOOK);
         scan = store.journal_since(id, &scan.end)?;
-        show(settings, &scan)?;
+        show(settings, history, &scan)?;
     }
 }
 
@@ -99,11 +101,11 @@ fn goes_on(scan: &Scan) -> Option<bool> {
 }
 
 /// For programs the lines as they stand on disk, for people a line about each.
-fn show(settings: &Settings, scan: &Scan) -> Result<(), Failure> {
+fn show(settings: &Settings, history: &mut face::History, scan: &Scan) -> Result<(), Failure> {
     if settings.json {
         return output::data(&String::from_utf8_lossy(&scan.raw));
     }
-    let lines = scan.events.iter().map(|event| format!("{}\n", face::history_line(event)));
+    let lines = scan.events.iter().map(|event| format!("{}\n", history.line(event)));
     output::data(&lines.collect::<String>())
 }
 

@@ -11,7 +11,7 @@ use super::{failure::Failure, output, settings::Settings};
 use crate::{
     exec::{Piece, read_all},
     face,
-    model::{AttemptOutcome, CommandRecord, Document, EventKind, SessionId, TaskId},
+    model::{AttemptOutcome, Document, EventKind, SessionId, TaskId},
     store::{Store, StoreError},
 };
 
@@ -23,6 +23,8 @@ struct Log {
     /// Where it is, below the session's record.
     place: String,
     task_id: TaskId,
+    /// Every task that it served; the one above is the first of them.
+    task_ids: Vec<TaskId>,
     command: String,
     attempt: u32,
     outcome: Option<AttemptOutcome>,
@@ -54,7 +56,7 @@ pub(super) fn run(
     for log in &logs {
         if !raw {
             let header = face::log_header(
-                &log.task_id,
+                &log.task_ids,
                 &log.command,
                 log.outcome,
                 log.exit_code,
@@ -91,6 +93,7 @@ fn collect(store: &Store, id: &SessionId, task: Option<&TaskId>) -> Result<Vec<L
                     seq: Some(event.seq),
                     place: format!("attempts/{}", event.seq),
                     task_id: started.task_id,
+                    task_ids: started.task_ids,
                     command: started.command,
                     attempt: started.attempt,
                     outcome: None,
@@ -111,29 +114,40 @@ fn collect(store: &Store, id: &SessionId, task: Option<&TaskId>) -> Result<Vec<L
             _ => {}
         }
     }
-    logs.retain(|log| task.is_none_or(|task| log.seq.is_some() || log.task_id == *task));
+    logs.retain(|log| task.is_none_or(|task| log.task_ids.contains(task)));
     Ok(logs)
 }
 
-/// What a document knows of attempts that the journal begun with it does not.
+/// What a document knows of attempts that the journal begun with it does not. One that served several
+/// tasks is on record with each of them, and is told of once.
 fn carried_over(document: &Document) -> Vec<Log> {
     let commands = document
         .tasks
         .values()
         .flat_map(|task| task.commands().iter().map(|command| (&task.task_id, command)));
-    let log = |(task_id, command): (&TaskId, &CommandRecord)| {
-        Some(Log {
+    let mut logs = Vec::<Log>::new();
+    for (task_id, command) in commands {
+        let Some(place) = command.log.clone().filter(|place| is_below(place)) else { continue };
+        let task_ids = match command.task_ids.as_slice() {
+            [] => vec![task_id.clone()],
+            several => several.to_vec(),
+        };
+        if logs.iter().any(|log| log.place == place && log.task_ids == task_ids) {
+            continue;
+        }
+        logs.push(Log {
             seq: None,
-            place: command.log.clone().filter(|place| is_below(place))?,
-            task_id: task_id.clone(),
+            place,
+            task_id: task_ids.first().unwrap_or(task_id).clone(),
+            task_ids,
             command: command.command.clone(),
             attempt: command.attempts.unwrap_or(1),
             outcome: command.outcome,
             exit_code: command.exit_code,
             signal: None,
-        })
-    };
-    commands.filter_map(log).collect()
+        });
+    }
+    logs
 }
 
 /// Whether a place that a record names is within it.
@@ -149,6 +163,7 @@ fn as_json(log: &Log, pieces: &[Piece]) -> serde_json::Value {
     json!({
         "seq": log.seq,
         "task_id": log.task_id,
+        "task_ids": log.task_ids,
         "command": log.command,
         "attempt": log.attempt,
         "outcome": log.outcome,

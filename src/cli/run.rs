@@ -136,6 +136,7 @@ pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
         from: None,
         shell_integration,
         attended: false,
+        jobs: args.jobs.map(usize::from),
     })
 }
 

@@ -157,6 +157,7 @@ fn attended() -> Wishes {
         from: None,
         shell_integration: None,
         attended: true,
+        jobs: None,
     }
 }
 

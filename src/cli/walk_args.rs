@@ -21,6 +21,10 @@ pub(super) struct RunArgs {
     /// Go on with what does not depend on a task that failed
     #[arg(long)]
     pub keep_going: bool,
+    /// How many tasks may go on at once, 1 to 64; with 1, one after the other as planned [default: 4,
+    /// and 1 where each step is reviewed]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub jobs: Option<u8>,
     /// What to do about a command that nobody knows the end of
     #[arg(long, value_name = "WHAT")]
     pub interrupted: Option<InterruptedArg>,

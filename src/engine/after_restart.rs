@@ -10,13 +10,13 @@ use crate::model::{
 impl Run<'_> {
     /// The tasks that are on record as done and are gone, where the machine was restarted since the
     /// last command. What does not answer is not taken for gone.
-    pub(super) async fn gone_with_the_restart(&mut self) -> Result<Vec<TaskId>, RunError> {
+    pub(super) async fn gone_with_the_restart(&self) -> Result<Vec<TaskId>, RunError> {
         let plan = Arc::clone(&self.plan);
         let is_done = |record: &TaskRecord| record.status == TaskStatus::Completed;
         let done: Vec<&PlanTask> = plan
             .tasks
             .iter()
-            .filter(|task| self.task_record(task).is_some_and(is_done))
+            .filter(|task| self.task_record(task).is_some_and(|record| is_done(&record)))
             .filter(|task| task.detection.is_some())
             .collect();
         if done.is_empty() || !self.was_restarted()? {
@@ -25,7 +25,7 @@ impl Run<'_> {
         self.note("the machine was restarted since: what was set up before is looked at again");
         let mut gone = Vec::new();
         for task in done {
-            if !self.may_go_on().await? {
+            if !self.may_go_on()? {
                 break;
             }
             if self.is_surely_gone(task).await? {
@@ -47,15 +47,15 @@ impl Run<'_> {
     }
 
     /// Has tasks done again that are not there any more.
-    pub(super) fn do_again(&mut self, gone: Vec<TaskId>) -> Result<(), RunError> {
+    pub(super) async fn do_again(&self, gone: Vec<TaskId>) -> Result<(), RunError> {
         if gone.is_empty() {
             return Ok(());
         }
-        self.flush()?;
+        self.ledger.is_durable().await;
         let store = &self.around.store;
         let mut archived = Vec::new();
-        for task in gone.iter().filter_map(|id| self.session().tasks.get(id)) {
-            archived.push(self.recorder.archive_task(store, task)?);
+        for task in gone.iter().filter_map(|id| self.session().tasks.get(id).cloned()) {
+            archived.push(self.ledger.recorder().archive_task(store, &task)?);
         }
         let names: Vec<_> = gone.iter().map(TaskId::as_str).collect();
         let reason =
@@ -70,5 +70,7 @@ impl Run<'_> {
             tasks_to_redo: Vec::new(),
             tasks_to_review: Vec::new(),
         }))
+        .await;
+        Ok(())
     }
 }

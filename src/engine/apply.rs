@@ -35,9 +35,9 @@ pub(super) fn apply_plan(
         let earlier = unfinished(&around.store, None)?;
         let recorder = create(around, &agent, &plan, objective, watcher)?;
         let options = wishes.options(agent);
-        let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+        let run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         let walk = Approach::of(approved_by, earlier);
-        let ended = drive(&mut run, Some(walk), None).await;
+        let ended = drive(&run, Some(walk), None).await;
         close(run, ended)
     })
 }

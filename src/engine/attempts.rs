@@ -4,7 +4,9 @@ use std::{io, time::Duration};
 
 use super::{
     RunError,
-    run::{Run, TICK},
+    attending::{TICK, until},
+    calls::Call,
+    run::Run,
     silence::Silence,
     tell::Told,
 };
@@ -12,7 +14,7 @@ use crate::{
     exec::{
         Attempt, COOKIE, Finish, Order, Spec, Standing, Word, WordReader, read_next, with_setup,
     },
-    model::{InFlight, PlanCommand, PlanTask},
+    model::{InFlight, PlanCommand},
     os,
 };
 
@@ -39,13 +41,15 @@ pub(super) enum AttemptEnd {
 
 /// An attempt while it is waited for.
 struct Awaited<'t> {
-    task: &'t PlanTask,
+    call: &'t Call<'t>,
     attempt: Attempt,
     order: Order,
     /// How much of its output was shown.
     shown: u64,
     /// Up to which level of stopping its supervisor was signalled.
     signalled: u8,
+    /// What was known of stopping when it was last looked at.
+    heard: (u8, bool),
     named: Vec<String>,
     silence: Silence,
     /// Since when a command that has the terminal is to give it back.
@@ -55,9 +59,8 @@ struct Awaited<'t> {
 impl Run<'_> {
     /// Runs the attempt that `open` records, or takes it up where an earlier run left it.
     pub(super) async fn conclude(
-        &mut self,
-        task: &PlanTask,
-        command: &PlanCommand,
+        &self,
+        call: &Call<'_>,
         open: &InFlight,
         begun_here: bool,
     ) -> Result<AttemptEnd, RunError> {
@@ -70,7 +73,7 @@ impl Run<'_> {
             ));
         }
         let mut awaited = Awaited {
-            task,
+            call,
             attempt,
             order: Order {
                 plan: self.digest.clone(),
@@ -82,12 +85,14 @@ impl Run<'_> {
             },
             shown: 0,
             signalled: 0,
+            heard: (0, false),
             named: Vec::new(),
             silence: Silence::default(),
             told_to_go: None,
         };
         if !begun_here {
-            self.tell(Told::TakenUp { task_id: &task.id, command: &command.command });
+            let (task_id, command) = (&call.first().id, &call.command.command);
+            self.tell(Told::TakenUp { task_id, command });
         }
         let mut launched_here = false;
         let mut launches = 0;
@@ -108,7 +113,7 @@ impl Run<'_> {
                         let error = io::Error::other("its supervisor dies before it begins");
                         return Err(RunError::Attempt { id: self.id(), source: error });
                     }
-                    let finish = self.start(&mut awaited, command).await?;
+                    let finish = self.start(&mut awaited, call.command).await?;
                     launched_here = true;
                     if let Some(finish) = finish {
                         return Ok(AttemptEnd::Finished { finish, recovered: false });
@@ -144,7 +149,7 @@ impl Run<'_> {
                     ));
                 }
             }
-            if self.stop.leave {
+            if self.stop.is_leaving() {
                 return Ok(AttemptEnd::Left);
             }
             standing = awaited.attempt.standing(&open.cookie)?;
@@ -154,7 +159,7 @@ impl Run<'_> {
     /// Starts a supervisor and listens to it. `None` when it has nothing more to say and what has
     /// become of the attempt must be looked at.
     async fn start(
-        &mut self,
+        &self,
         awaited: &mut Awaited<'_>,
         command: &PlanCommand,
     ) -> Result<Option<Box<Finish>>, RunError> {
@@ -163,10 +168,11 @@ impl Run<'_> {
         let id = self.id();
         let failed = |source| RunError::Attempt { id: id.clone(), source };
         let settings = if command.interactive {
-            self.signals.leave_keys_to_command().map_err(failed)?;
+            self.signals.borrow_mut().leave_keys_to_command().map_err(failed)?;
             // Before it is kept as it is: whoever draws on it has set it otherwise.
-            self.tell(Told::TerminalLent(true));
+            self.lend_terminal(true);
             let Ok(settings) = os::TerminalSettings::keep() else {
+                self.lend_terminal(false);
                 let problem = "it wants to talk with a person, and there is no terminal";
                 return Ok(Some(Box::new(Finish::not_started(problem.into()))));
             };
@@ -174,8 +180,7 @@ impl Run<'_> {
         } else {
             None
         };
-        self.terminal_is_lent = settings.is_some();
-        let launched = self.launcher.launch(&spec);
+        let launched = self.launcher.borrow_mut().launch(&spec);
         let heard = match launched {
             Ok((supervisor, mut words)) => {
                 self.keep(supervisor);
@@ -184,38 +189,37 @@ impl Run<'_> {
             }
             Err(error) => Err(failed(error)),
         };
-        let was_lent = std::mem::take(&mut self.terminal_is_lent);
-        drop(settings);
-        if was_lent {
-            self.tell(Told::TerminalLent(false));
+        if let Some(settings) = settings {
+            drop(settings);
+            self.lend_terminal(false);
         }
         heard
     }
 
     async fn listen(
-        &mut self,
+        &self,
         awaited: &mut Awaited<'_>,
         words: &mut WordReader,
     ) -> Result<Option<Box<Finish>>, RunError> {
         loop {
+            let heard = awaited.heard;
             let word = tokio::select! {
                 biased;
                 word = words.next() => word,
-                heard = self.signals.next() => {
-                    self.hear(heard);
+                () = until(|| self.heard() != heard) => {
+                    awaited.heard = self.heard();
                     self.pass_on_stop(awaited)?;
-                    if self.stop.leave && self.terminal_is_lent {
+                    if self.stop.is_leaving() && awaited.call.command.interactive {
                         // Without us it would sit on a terminal that belongs to somebody else.
                         awaited.attempt.end(awaited.told_to_go.is_some())?;
                         let now = self.around.clock.now().steady;
                         awaited.told_to_go.get_or_insert(now);
-                    } else if self.stop.leave {
+                    } else if self.stop.is_leaving() {
                         return Ok(None);
                     }
                     continue;
                 }
                 () = tokio::time::sleep(TICK) => {
-                    self.tick()?;
                     self.show_output(awaited)?;
                     self.mention_silence(awaited);
                     self.show_time();
@@ -250,43 +254,45 @@ impl Run<'_> {
 
     /// Lets time pass while another run's supervisor works.
     async fn pause_for(
-        &mut self,
+        &self,
         awaited: &mut Awaited<'_>,
         duration: Duration,
     ) -> Result<(), RunError> {
+        let heard = awaited.heard;
         tokio::select! {
-            heard = self.signals.next() => self.hear(heard),
+            () = until(|| self.heard() != heard) => awaited.heard = self.heard(),
             () = tokio::time::sleep(duration) => {}
         }
-        self.tick()?;
         self.show_output(awaited)?;
         self.mention_silence(awaited);
         self.show_time();
         self.pass_on_stop(awaited)
     }
 
-    /// Whoever shows how long something takes is told that time passes, unless the screen is
-    /// somebody else's now.
-    fn show_time(&mut self) {
-        if !self.terminal_is_lent && !self.rights.is_asking() {
-            self.tell(Told::Tick);
-        }
+    /// Whoever shows how long something takes is told that time passes.
+    fn show_time(&self) {
+        self.tell(Told::Tick);
+    }
+
+    /// What is known of stopping, as far as commands are concerned.
+    fn heard(&self) -> (u8, bool) {
+        (self.stop.interrupts(), self.stop.is_leaving())
     }
 
     /// Whoever waits for a command that says nothing is told so now and then.
-    fn mention_silence(&mut self, awaited: &mut Awaited<'_>) {
+    fn mention_silence(&self, awaited: &mut Awaited<'_>) {
         // One that talks with a person is not silent for want of output that we could see.
-        if self.terminal_is_lent || self.rights.is_asking() {
+        if self.is_screen_taken() {
             return;
         }
         if let Some(text) = awaited.silence.report(self.around.clock.now().steady) {
-            self.note(&format!("{}: {text}", awaited.task.id));
+            self.note(&format!("{}: {text}", awaited.call.first().id));
         }
     }
 
     /// A person who insists is heard by the command too.
-    fn pass_on_stop(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
-        let level = self.stop.interrupts;
+    fn pass_on_stop(&self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
+        let level = self.stop.interrupts();
         if level >= 2 && awaited.signalled < level && awaited.attempt.end(level >= 3)? {
             awaited.signalled = level;
         }
@@ -295,12 +301,12 @@ impl Run<'_> {
 
     /// Shows the next of what was written, if there is any. Not all of it: one that writes without
     /// end must not keep us from hearing anything else.
-    fn show_output(&mut self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
+    fn show_output(&self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
         // It would run over the question that is on the screen.
-        if self.rights.is_asking() { Ok(false) } else { self.show_next(awaited) }
+        if self.is_screen_taken() { Ok(false) } else { self.show_next(awaited) }
     }
 
-    fn show_next(&mut self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
+    fn show_next(&self, awaited: &mut Awaited<'_>) -> Result<bool, RunError> {
         let directory = awaited.attempt.directory();
         let Some(piece) = read_next(self.around.store.fs(), directory, awaited.shown)? else {
             return Ok(false);
@@ -309,12 +315,12 @@ impl Run<'_> {
         let skipped = piece.start - awaited.shown;
         awaited.shown = piece.start + piece.bytes.len() as u64;
         let bytes = &piece.bytes;
-        self.tell(Told::Output { task_id: &awaited.task.id, skipped, bytes });
+        self.tell(Told::Output { task_id: &awaited.call.first().id, skipped, bytes });
         Ok(true)
     }
 
     /// Shows what is left of the output of a command that has ended.
-    fn show_all_output(&mut self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
+    fn show_all_output(&self, awaited: &mut Awaited<'_>) -> Result<(), RunError> {
         while self.show_next(awaited)? {}
         Ok(())
     }
@@ -325,13 +331,18 @@ impl Run<'_> {
         let cookie = [(COOKIE.to_owned(), awaited.order.cookie.clone())];
         let mut given: Vec<_> = self.data.variables().chain(literal).chain(cookie).collect();
         let names = environment.names_for_root(given.iter().map(|(name, _)| name.clone()));
-        given.extend(self.rights.variables(&names));
-        let mut path = Vec::from_iter(self.rights.directory());
-        path.extend(self.path_of(awaited.task));
+        let rights = self.rights();
+        given.extend(rights.variables(&names));
+        let mut path = Vec::from_iter(rights.directory());
+        for place in awaited.call.tasks.iter().flat_map(|task| self.path_of(task)) {
+            if !path.contains(&place) {
+                path.push(place);
+            }
+        }
         let place = command.working_dir.as_deref().map(|place| environment.expand(place));
-        let sudo = self.rights.sudo();
+        let sudo = rights.sudo();
         let as_root = command.requires_sudo && sudo.is_some();
-        let mut text = with_setup(&self.setup_of(awaited.task, false), &command.command);
+        let mut text = with_setup(&self.setup_of(awaited.call.first(), false), &command.command);
         if as_root {
             text = with_setup(&environment.path_for_root(&path), &text);
         }
@@ -351,7 +362,7 @@ impl Run<'_> {
             timeout_ms: command.timeout_seconds.map(|seconds| seconds.saturating_mul(1000)),
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
             boot_id: self.boot_id.clone(),
-            secrets: self.data.secrets().into_iter().chain(self.rights.password()).collect(),
+            secrets: self.data.secrets().into_iter().chain(rights.password()).collect(),
         }
     }
 }

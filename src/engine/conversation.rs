@@ -450,9 +450,8 @@ impl<'c> Conversation<'c> {
             let data = UserData::of(&plan, secrets);
             let review = mode == ExecutionMode::ReviewEachStep;
             let options = Options { review, ..wishes.options(Agent::user()) };
-            let mut run =
-                Run::new(around, *recorder, plan, digest, data, options, signals, watcher);
-            let ended = drive(&mut run, None, None).await;
+            let run = Run::new(around, *recorder, plan, digest, data, options, signals, watcher);
+            let ended = drive(&run, None, None).await;
             close(run, ended)
         })?;
         mend_and_go_on(around, ended, &later, watcher)

@@ -7,16 +7,14 @@ use std::sync::{
 };
 
 use super::{
-    Decision, FailedTask, Interrupted, Matter, NextStep, RunError,
-    alternative::known_alternatives,
-    run::{Run, TICK},
-    verification::overriding,
+    Decision, FailedTask, Interrupted, Matter, NextStep, RunError, alternative::known_alternatives,
+    attending::until, run::Run, verification::overriding,
 };
 use crate::{
     exec::read_all,
-    flow::{Alternative, Way},
+    flow::{self, Alternative, Way},
     model::{
-        CommandSkipped, EventKind, PlanCommand, PlanTask, ResumeAction, TaskId, TaskRecord,
+        CommandSkipped, EventKind, Phase, PlanCommand, PlanTask, ResumeAction, TaskId, TaskRecord,
         TaskStatus,
     },
 };
@@ -43,30 +41,47 @@ impl Run<'_> {
         self.options.attended && self.around.asker.is_some()
     }
 
-    /// What the person says; a pause if they would rather stop, or were stopped.
-    async fn ask(&mut self, matter: Matter) -> Result<Decision, RunError> {
+    /// What the person says; a pause if they would rather stop, or were stopped. One is asked at a
+    /// time; the task it is about leaves its turn to others meanwhile.
+    async fn ask(&self, task: &PlanTask, matter: Matter) -> Result<Decision, RunError> {
+        let place = self.place_of(task);
+        let had_turn = self.turns.change(|schedule| schedule.rest(place));
+        let decision = {
+            let _one = self.talk.begin().await;
+            self.ask_now(matter).await?
+        };
+        if had_turn && decision != Decision::Pause {
+            self.turn_back(place).await;
+        }
+        Ok(decision)
+    }
+
+    async fn ask_now(&self, matter: Matter) -> Result<Decision, RunError> {
         let Some(asker) = self.around.asker.clone() else { return Ok(Decision::Pause) };
         // What is on the screen is on record.
-        self.flush()?;
-        self.recorder.try_to_settle();
+        self.ledger.is_durable().await;
+        self.ledger.recorder().try_to_settle();
+        // Others may have made this one needless while they were asked.
+        if self.stop.is_near() {
+            return Ok(Decision::Pause);
+        }
         let cancelled = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&cancelled);
+        self.is_deciding.set(true);
         let mut asked = tokio::task::spawn_blocking(move || asker.decide(&matter, &flag));
-        let mut failed = None;
-        let said = loop {
-            tokio::select! {
-                biased;
-                said = &mut asked => break said,
-                heard = self.signals.next() => self.hear(heard),
-                () = tokio::time::sleep(TICK) => failed = self.tick().err().or(failed),
-            }
-            if self.stop.is_asked() || failed.is_some() {
+        let said = tokio::select! {
+            biased;
+            said = &mut asked => said,
+            () = until(|| self.stop.is_asked() || self.stop.has_failed()) => {
                 // Whoever has the terminal gives it back before anything else happens.
                 cancelled.store(true, Ordering::Relaxed);
+                asked.await
             }
         };
-        if let Some(error) = failed {
-            return Err(error);
+        self.is_deciding.set(false);
+        if !self.is_screen_taken() {
+            // Before the next question: it may be about just that.
+            self.screen.catch_up();
         }
         // A terminal that cannot be asked on is gone.
         let decision =
@@ -77,19 +92,22 @@ impl Run<'_> {
             Decision::Left(why) => why,
             decision => return Ok(decision),
         };
-        self.stop.pause = true;
-        self.stop.reason.get_or_insert_with(|| reason.into());
+        if !self.stop.is_asked() && self.commands_under_way() > 0 {
+            self.note(self.when_it_pauses());
+        }
+        self.stop.pause(reason);
+        self.turns.has_changed();
         Ok(Decision::Pause)
     }
 
     /// Has whoever reviews each step look at a command. `None` if it is to run.
     pub(super) async fn review(
-        &mut self,
+        &self,
         task: &PlanTask,
         index: usize,
         command: &PlanCommand,
     ) -> Result<Option<Said>, RunError> {
-        if !self.options.review || !self.is_attended() {
+        if !self.review.get() || !self.is_attended() {
             return Ok(None);
         }
         let step = NextStep {
@@ -101,7 +119,7 @@ impl Run<'_> {
             description: command.description.clone().or_else(|| command.name.clone()),
             as_root: command.requires_sudo,
         };
-        let letter = match self.ask(Matter::Step(step)).await? {
+        let letter = match self.ask(task, Matter::Step(step)).await? {
             Decision::PassBy => {
                 self.queue(EventKind::CommandSkipped(CommandSkipped {
                     task_id: task.id.clone(),
@@ -114,7 +132,7 @@ impl Run<'_> {
                 return Ok(Some(Said::PassedBy));
             }
             Decision::GoOnAlone => {
-                self.options.review = false;
+                self.review.set(false);
                 "B"
             }
             Decision::Go | Decision::Again => "A",
@@ -125,18 +143,19 @@ impl Run<'_> {
                 return Ok(Some(Said::Stop));
             }
         };
-        self.chosen = Some(letter);
+        self.chosen.borrow_mut().insert(task.id.clone(), letter);
         Ok(None)
     }
 
     /// Asks what is to become of a task that failed, where somebody is there to be asked.
-    pub(super) async fn decide_about_failure(&mut self, task: &PlanTask) -> Result<Said, RunError> {
+    pub(super) async fn decide_about_failure(&self, task: &PlanTask) -> Result<Said, RunError> {
         if !self.is_attended() || self.stop.is_asked() {
             return Ok(Said::Nothing);
         }
-        self.flush()?;
-        let mut ways = known_alternatives(self.around, self.session(), &self.plan, task);
-        let mended = self.troubles.iter().filter(|trouble| trouble.repair.is_some());
+        self.ledger.is_durable().await;
+        let mut ways = known_alternatives(self.around, &self.session(), &self.plan, task);
+        let troubles = self.troubles.borrow().clone();
+        let mended = troubles.iter().filter(|trouble| trouble.repair.is_some());
         let mended: Vec<_> = mended.map(|trouble| trouble.what.as_str()).collect();
         if !mended.is_empty() {
             let title = format!("mend the machine first: {}", mended.join("; "));
@@ -146,36 +165,40 @@ impl Run<'_> {
         let titles: Vec<_> = ways.iter().map(|way| way.title.clone()).collect();
         let failure = self.failed_task(task, &titles)?;
         let task_id = task.id.clone();
-        match self.ask(Matter::Failure(failure)).await? {
+        match self.ask(task, Matter::Failure(failure)).await? {
             Decision::Again | Decision::Go | Decision::GoOnAlone => {
                 self.choose(&task_id, ResumeAction::Retry, "it failed, and is tried again");
-                self.chosen = Some("A");
-                self.retried.insert(task_id);
+                self.bring_back(&task_id);
+                self.ledger.is_durable().await;
+                self.chosen.borrow_mut().insert(task_id.clone(), "A");
+                self.retried.borrow_mut().insert(task_id);
                 Ok(Said::Again)
             }
             Decision::TakeAsItIs(reason) => {
-                for event in overriding(self.session(), &task_id, &reason).unwrap_or_default() {
+                let events = overriding(&self.session(), &task_id, &reason).unwrap_or_default();
+                for event in events {
                     self.queue(event);
                 }
-                self.flush()?;
-                self.retried.insert(task_id);
+                self.bring_back(&task_id);
+                self.ledger.is_durable().await;
+                self.retried.borrow_mut().insert(task_id);
                 Ok(Said::Again)
             }
             Decision::PassBy => {
                 self.choose(&task_id, ResumeAction::Skip, "it failed, and is passed by");
                 let reason = "it failed and was passed by".into();
-                self.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
-                self.flush()?;
+                self.record(EventKind::TaskSkipped { task_id, reason, because_of: None }).await;
                 Ok(Said::PassedBy)
             }
             Decision::Instead(number) => {
-                self.instead = ways.into_iter().nth(number);
-                self.stop.pause = true;
-                let why = self.instead.as_ref().map_or_else(
+                let way = ways.into_iter().nth(number);
+                let why = way.as_ref().map_or_else(
                     || "another way was asked for".to_owned(),
                     |way| format!("another way is tried: {}", way.title),
                 );
-                self.stop.reason.get_or_insert(why);
+                self.instead.replace(way);
+                self.stop.pause(&why);
+                self.turns.has_changed();
                 Ok(Said::Stop)
             }
             Decision::Pause | Decision::Left(_) => Ok(Said::Stop),
@@ -184,7 +207,7 @@ impl Run<'_> {
 
     /// Asks what is to become of a command that nobody knows the end of.
     pub(super) async fn decide_about_unknown(
-        &mut self,
+        &self,
         task: &PlanTask,
         what: &str,
     ) -> Result<Said, RunError> {
@@ -192,7 +215,7 @@ impl Run<'_> {
             return Ok(Said::Nothing);
         }
         let (task_id, what) = (task.id.clone(), what.to_owned());
-        let decided = match self.ask(Matter::Unknown { task_id, what }).await? {
+        let decided = match self.ask(task, Matter::Unknown { task_id, what }).await? {
             Decision::Again | Decision::Go | Decision::GoOnAlone => Interrupted::Retry,
             Decision::PassBy => Interrupted::Skip,
             Decision::Instead(_)
@@ -200,12 +223,12 @@ impl Run<'_> {
             | Decision::Pause
             | Decision::Left(_) => return Ok(Said::Stop),
         };
-        self.decided.insert(task.id.clone(), decided);
+        self.decided.borrow_mut().insert(task.id.clone(), decided);
         Ok(Said::Again)
     }
 
     /// Asks whether what only a person can do is done.
-    pub(super) async fn ask_about_hand_work(&mut self, task: &PlanTask) -> Result<Said, RunError> {
+    pub(super) async fn ask_about_hand_work(&self, task: &PlanTask) -> Result<Said, RunError> {
         if !self.is_attended() {
             return Ok(Said::Nothing);
         }
@@ -214,7 +237,7 @@ impl Run<'_> {
             name: name_of(task),
             steps: task.manual.clone(),
         };
-        Ok(match self.ask(matter).await? {
+        Ok(match self.ask(task, matter).await? {
             Decision::PassBy => Said::PassedBy,
             Decision::Pause
             | Decision::Left(_)
@@ -225,10 +248,22 @@ impl Run<'_> {
     }
 
     /// Records what a person decided about a task, if there is a point it can be recorded at.
-    fn choose(&mut self, task_id: &TaskId, action: ResumeAction, context: &str) {
+    fn choose(&self, task_id: &TaskId, action: ResumeAction, context: &str) {
         if self.session().resume_point_of(task_id).is_some() {
             let (task_id, context) = (task_id.clone(), context.to_owned());
             self.queue(EventKind::ResumeChosen { task_id, action, context });
+        }
+    }
+
+    /// What was passed by because of a task can still be done if that one is: it waits for it again.
+    fn bring_back(&self, task_id: &TaskId) {
+        if self.session().phase.current != Phase::Execute {
+            return;
+        }
+        let waiting = flow::waiting_for(&self.session(), std::slice::from_ref(task_id));
+        for task_id in waiting {
+            let reason = "what it needs is tried again".into();
+            self.queue(EventKind::TaskReset { task_id, reason });
         }
     }
 
@@ -238,6 +273,7 @@ impl Run<'_> {
         alternatives: &[String],
     ) -> Result<FailedTask, RunError> {
         let record = self.task_record(task);
+        let record = record.as_deref();
         let context = record.and_then(|record| record.failure_context.as_ref());
         let commands = record.map(TaskRecord::commands).unwrap_or_default();
         let last = commands.iter().rev().find(|command| command.error.is_some());

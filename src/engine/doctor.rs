@@ -45,18 +45,13 @@ async fn troubles(around: &Surroundings, needs: &Needs) -> Vec<Trouble> {
 
 impl Run<'_> {
     /// A look before the first command. What is in the way pauses the session: how that ended.
-    pub(super) async fn look_at_machine(&mut self) -> Result<Option<Ended>, RunError> {
-        let settled = |task: &&PlanTask| {
-            self.task_record(task).is_some_and(|record| record.status.is_settled())
-        };
-        let open: Vec<_> = self.plan.tasks.iter().filter(|task| !settled(task)).collect();
+    pub(super) async fn look_at_machine(&self) -> Result<Option<Ended>, RunError> {
+        let open = self.plan.tasks.iter().filter(|task| !self.is_settled(task));
         let needs = Needs::of(open);
         if needs == Needs::default() {
             return Ok(None);
         }
-        // It may take its time: what is known by now is not kept waiting.
-        self.flush()?;
-        let found = self.meanwhile(troubles(self.around, &needs)).await?;
+        let found = troubles(self.around, &needs).await;
         let found = self.not_mended_here(found);
         let (blocking, warnings): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|trouble| trouble.level == Level::Blocks);
@@ -74,16 +69,17 @@ impl Run<'_> {
 
     /// What of the machine explains that a task failed. Whoever ends the run is told of it, too.
     pub(super) async fn behind_failure(
-        &mut self,
+        &self,
         class: ErrorClass,
         task: &PlanTask,
     ) -> Result<Vec<Trouble>, RunError> {
-        let found = self.meanwhile(troubles(self.around, &Needs::of([task]))).await?;
+        let found = troubles(self.around, &Needs::of([task])).await;
         let mut found = self.not_mended_here(found);
         found.retain(|trouble| explains(trouble, class));
         for trouble in &found {
-            if !self.troubles.contains(trouble) {
-                self.troubles.push(trouble.clone());
+            let mut known = self.troubles.borrow_mut();
+            if !known.contains(trouble) {
+                known.push(trouble.clone());
             }
         }
         Ok(found)

@@ -39,7 +39,15 @@ impl Approach {
 
 /// From wherever the session stands to where it ends or must stop.
 pub(super) async fn drive(
-    run: &mut Run<'_>,
+    run: &Run<'_>,
+    approach: Option<Approach>,
+    resumed: Option<&Resumption>,
+) -> Result<Ended, RunError> {
+    run.attend(go_through(run, approach, resumed)).await
+}
+
+async fn go_through(
+    run: &Run<'_>,
     approach: Option<Approach>,
     resumed: Option<&Resumption>,
 ) -> Result<Ended, RunError> {
@@ -64,12 +72,12 @@ pub(super) async fn drive(
             run.queue(event);
         }
         run.flush()?;
-        if flow::back_to_plan(run.session(), &run.plan).is_some()
-            && let Some(ended) = decide_before_anew(run).await?
-        {
+        let is_anew = flow::back_to_plan(&run.session(), &run.plan).is_some();
+        if is_anew && let Some(ended) = decide_before_anew(run).await? {
             return Ok(ended);
         }
-        if let Some(revised) = flow::back_to_plan(run.session(), &run.plan) {
+        let revised = flow::back_to_plan(&run.session(), &run.plan);
+        if let Some(revised) = revised {
             run.queue(revised);
             run.flush()?;
         }
@@ -84,7 +92,8 @@ pub(super) async fn drive(
             mode: run.options.mode,
             unfinished: &unfinished,
         };
-        for event in given.walk_to_execution(run.session()) {
+        let walk = given.walk_to_execution(&run.session());
+        for event in walk {
             run.queue(event);
         }
         run.flush()?;
@@ -93,11 +102,9 @@ pub(super) async fn drive(
         decide_about_failed(run, how)?;
     }
     let plan = Arc::clone(&run.plan);
-    let is_settled =
-        |task: &&PlanTask| run.task_record(task).is_some_and(|t| t.status.is_settled());
-    let settled = plan.tasks.iter().filter(is_settled).count();
-    let total = plan.tasks.len();
-    run.tell(Told::Begins { settled, total, plan: &plan });
+    let settled = plan.tasks.iter().filter(|task| run.is_settled(task));
+    let settled = settled.map(|task| task.id.clone()).collect();
+    run.tell(Told::Begins { settled: &settled, plan: &plan });
     let end = if run.session().phase.current == Phase::Execute {
         if let Some(ended) = run.look_at_machine().await? {
             return Ok(ended);
@@ -117,17 +124,17 @@ pub(super) async fn drive(
     }
 }
 
-fn stop(run: &mut Run<'_>) -> Result<Ended, RunError> {
-    let reason = run.stop.reason.clone().unwrap_or_else(|| "asked to stop".into());
+fn stop(run: &Run<'_>) -> Result<Ended, RunError> {
+    let reason = run.stop.reason().unwrap_or_else(|| "asked to stop".into());
     let ended = pause(run, PauseReason::UserRequest, reason, false)?;
     let instead = run.instead.take();
     let mends = instead.as_ref().is_some_and(|way| way.way == flow::Way::Repair);
-    let troubles = if mends { run.troubles.clone() } else { Vec::new() };
+    let troubles = if mends { run.troubles.borrow().clone() } else { Vec::new() };
     Ok(Ended { troubles, instead, ..ended })
 }
 
 /// What failed is decided about while it is on record: what is planned anew begins anew.
-async fn decide_before_anew(run: &mut Run<'_>) -> Result<Option<Ended>, RunError> {
+async fn decide_before_anew(run: &Run<'_>) -> Result<Option<Ended>, RunError> {
     let plan = Arc::clone(&run.plan);
     let is_failed = |run: &Run<'_>, task: &PlanTask| {
         run.task_record(task).is_some_and(|record| record.status == TaskStatus::Failed)
@@ -142,8 +149,8 @@ async fn decide_before_anew(run: &mut Run<'_>) -> Result<Option<Ended>, RunError
 }
 
 /// The first events of a resumed run: what the one before left unsaid.
-fn take_over(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
-    run.set_up_elsewhere.extend(how.there.clone());
+fn take_over(run: &Run<'_>, how: &Resumption) -> Result<(), RunError> {
+    run.set_up_elsewhere.borrow_mut().extend(how.there.clone());
     if how.is_taken_up {
         return Ok(());
     }
@@ -154,35 +161,41 @@ fn take_over(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
         });
     }
     run.queue(EventKind::SessionResumed {});
-    run.flush().map(drop)
+    run.flush()
 }
 
 /// What was decided about tasks since the last run.
-fn decide_about_failed(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunError> {
+fn decide_about_failed(run: &Run<'_>, how: &Resumption) -> Result<(), RunError> {
     if let Some((task_id, reason)) = how.replaced.clone() {
-        run.record(EventKind::TaskSkipped { task_id, reason, because_of: None })?;
+        run.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
+        run.flush()?;
     }
     if let Some(from) = &how.from {
         let reason = format!("passed by: the session went on at {from}");
-        for task_id in passed_by_on_the_way(run.session(), &run.plan, from)? {
+        let passed_by = passed_by_on_the_way(&run.session(), &run.plan, from)?;
+        for task_id in passed_by {
             let reason = reason.clone();
             run.queue(EventKind::TaskSkipped { task_id, reason, because_of: None });
         }
         run.flush()?;
     }
-    let tasks = run.session().tasks.values();
-    let failed_tasks: Vec<TaskId> = tasks
+    let session = run.session();
+    let failed_tasks: Vec<TaskId> = session
+        .tasks
+        .values()
         .filter(|task| task.status == TaskStatus::Failed)
         .map(|task| task.task_id.clone())
         .collect();
+    let waiting = flow::waiting_for(&session, &failed_tasks);
+    drop(session);
     match how.failed {
         Failed::Leave => {}
         Failed::Retry => {
-            for task_id in flow::waiting_for(run.session(), &failed_tasks) {
+            for task_id in waiting {
                 let reason = "what it needs is tried again".into();
                 run.queue(EventKind::TaskReset { task_id, reason });
             }
-            run.retried.extend(failed_tasks);
+            run.retried.borrow_mut().extend(failed_tasks);
         }
         Failed::Skip => {
             for task_id in failed_tasks {
@@ -191,7 +204,7 @@ fn decide_about_failed(run: &mut Run<'_>, how: &Resumption) -> Result<(), RunErr
             }
         }
     }
-    run.flush().map(drop)
+    run.flush()
 }
 
 /// The tasks that are not done and stand before the one that a session is to go on at.

@@ -53,22 +53,22 @@ impl Ended {
     }
 }
 
-pub(super) fn complete(run: &mut Run<'_>) -> Result<Ended, RunError> {
+pub(super) fn complete(run: &Run<'_>) -> Result<Ended, RunError> {
     run.flush()?;
     if run.session().phase.current == Phase::Execute {
-        let gates = flow::gates::execute(run.session());
+        let gates = flow::gates::execute(&run.session());
         run.queue(EventKind::GatesEvaluated { phase: Phase::Execute, gates });
         run.queue(flow::completed(Phase::Execute));
         run.flush()?;
     }
-    let completion = run.session().phase_timing.get(&Phase::Completion);
+    let completion = run.session().phase_timing.get(&Phase::Completion).cloned();
     if completion.is_none_or(|timing| timing.completed_at.is_none()) {
         let gates = flow::gates::completion();
         run.queue(EventKind::GatesEvaluated { phase: Phase::Completion, gates });
         run.queue(flow::completed(Phase::Completion));
     }
     let outcome = Outcome {
-        summary: summary(run.session()),
+        summary: summary(&run.session()),
         next_session_notes: None,
         key_decisions: Vec::new(),
         extra: Extra::new(),
@@ -111,14 +111,16 @@ fn summary(session: &Session) -> String {
     format!("tasks: {}", parts.join(", "))
 }
 
-pub(super) fn fail(run: &mut Run<'_>) -> Result<Ended, RunError> {
+pub(super) fn fail(run: &Run<'_>) -> Result<Ended, RunError> {
     run.flush()?;
-    let failed = run.session().tasks.values().filter(|task| task.status == TaskStatus::Failed);
+    let session = run.session();
+    let failed = session.tasks.values().filter(|task| task.status == TaskStatus::Failed);
     let names: Vec<_> = failed.map(|task| task.task_id.to_string()).collect();
+    drop(session);
     let error = names.join(", ");
     run.queue(EventKind::SessionFailed { error: error.clone() });
     run.flush()?;
-    let mut troubles = run.troubles.clone();
+    let mut troubles = run.troubles.borrow().clone();
     if run.stop.is_asked() {
         // Whoever wants to stop wants no repair that goes on afterwards.
         for trouble in &mut troubles {
@@ -129,13 +131,13 @@ pub(super) fn fail(run: &mut Run<'_>) -> Result<Ended, RunError> {
 }
 
 pub(super) fn pause(
-    run: &mut Run<'_>,
+    run: &Run<'_>,
     reason: PauseReason,
     context: String,
     undecided: bool,
 ) -> Result<Ended, RunError> {
     run.flush()?;
-    let place = flow::place_of(run.session());
+    let place = flow::place_of(&run.session());
     let at = Some(paused_at(&context, &place));
     run.queue(EventKind::SessionPaused { reason, context: at });
     run.flush()?;
@@ -162,31 +164,36 @@ fn ended(run: &Run<'_>, reason: Option<String>, undecided: bool) -> Ended {
 }
 
 /// Leaves the record in order, as far as that can be done.
-pub(super) fn close(mut run: Run<'_>, ended: Result<Ended, RunError>) -> Result<Ended, RunError> {
+pub(super) fn close(run: Run<'_>, ended: Result<Ended, RunError>) -> Result<Ended, RunError> {
     let id = run.id();
     let unrecorded =
         |source: StoreError| RunError::Unrecorded { id: id.clone(), source: Box::new(source) };
     match ended {
         Ok(ended) => {
             // The journal has it all; the document follows when there is room for it.
-            if let Err(error) = run.recorder.settle() {
+            let settled = run.ledger.recorder().settle();
+            if let Err(error) = settled {
                 let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
                 run.note(&format!(
                     "the session document could not be brought up to date: {error}{cause}"
                 ));
             }
             // Best effort: space that is not given back now is given back by the next run.
-            let _ = run.recorder.close();
+            let _ = run.ledger.into_recorder().close();
             Ok(ended)
         }
         Err(error) => {
+            if run.talk.is_lent() {
+                run.lend_terminal(false);
+            }
             // What could not be written may be a matter of space: a pause is short, and room for
             // it was kept.
             if run.session().meta.status == SessionStatus::InProgress {
                 let context = Some(error.to_string());
                 let kind = EventKind::SessionPaused { reason: PauseReason::SystemError, context };
-                run.forget();
-                let _ = run.record(kind);
+                run.ledger.forget();
+                run.queue(kind);
+                let _ = run.flush();
             }
             Err(match error {
                 RunError::Store(source) => unrecorded(source),

@@ -1,6 +1,6 @@
 //! Attempts whose record was lost, taken up from what their directories say.
 
-use super::{RecoverError, commands::describe};
+use super::{RecoverError, calls::describe};
 use crate::{
     disk::Fs,
     exec::{Attempt, Finish, Order, Standing},

@@ -1,16 +1,12 @@
 //! Package managers that only one run can use at a time: a command that needs one is not started
 //! while someone else has it. Who that is, is said once; the wait hears everything a run hears.
 
-use std::{fmt, path::Path, time::Duration};
+use std::{cell::RefCell, fmt, path::Path, time::Duration};
 
-use super::{
-    RunError,
-    commands::CommandEnd,
-    run::{Run, TICK},
-};
+use super::{attending::TICK, calls::Call, commands::CommandEnd, run::Run};
 use crate::{
     flow::{self, Diagnosis, SystemManager},
-    model::{ErrorClass, EventKind, PlanCommand, PlanTask},
+    model::{ErrorClass, PlanCommand, PlanTask},
     os::{self, LockHolder},
 };
 
@@ -36,44 +32,46 @@ impl fmt::Display for Held {
 }
 
 impl Run<'_> {
-    /// Waits until nobody else is at work with the packages that a command is about to change. The
-    /// task is pending meanwhile. `None` when the command may be started.
-    pub(super) async fn wait_for_packages(
-        &mut self,
-        task: &PlanTask,
-        command: &PlanCommand,
-    ) -> Result<Option<CommandEnd>, RunError> {
-        let managers = flow::managers_of(task, command);
-        let Some(mut held) = look(&managers) else { return Ok(None) };
-        let reason = format!("{held}: waiting for it");
-        self.record(EventKind::TaskReset { task_id: task.id.clone(), reason })?;
-        let end = tokio::time::sleep(PATIENCE);
-        tokio::pin!(end);
-        while !self.stop.is_asked() {
-            tokio::select! {
-                () = &mut end => {
-                    self.queue(EventKind::TaskStarted { task_id: task.id.clone() });
-                    let minutes = PATIENCE.as_secs() / 60;
-                    let error = format!("{held}, and was for {minutes} minutes");
-                    let diagnosis = Diagnosis::of(ErrorClass::PackageLockHeld);
-                    return Ok(Some(CommandEnd::Failed { error, diagnosis }));
+    /// Waits until nobody else is at work with the packages that a call is about to change. Its tasks
+    /// are pending meanwhile, and leave their turn to others. `None` when nobody is.
+    pub(super) async fn wait_for_packages(&self, call: &Call<'_>) -> Option<CommandEnd> {
+        let managers = flow::managers_of(call.first(), call.command);
+        let first = look(&managers)?;
+        let reason = format!("{first}: waiting for it");
+        let held = RefCell::new(Some(first));
+        let wait = async {
+            let end = tokio::time::sleep(PATIENCE);
+            tokio::pin!(end);
+            loop {
+                tokio::select! {
+                    () = &mut end => return,
+                    () = tokio::time::sleep(TICK) => {}
                 }
-                heard = self.signals.next() => self.hear(heard),
-                () = tokio::time::sleep(TICK) => {
-                    self.tick()?;
-                    let Some(now) = look(&managers) else {
-                        self.queue(EventKind::TaskStarted { task_id: task.id.clone() });
-                        return Ok(None);
-                    };
-                    if now != held {
-                        self.note(&format!("{now} now"));
-                        held = now;
-                    }
+                let now = look(&managers);
+                if let Some(now) = now.as_ref().filter(|now| held.borrow().as_ref() != Some(*now)) {
+                    self.note(&format!("{now} now"));
+                }
+                let is_free = now.is_none();
+                held.replace(now);
+                if is_free {
+                    return;
                 }
             }
+        };
+        if !self.wait_pending(call.tasks, &reason, wait).await {
+            return Some(CommandEnd::Stopped);
         }
-        Ok(Some(CommandEnd::Stopped))
+        let held = held.take()?;
+        let minutes = PATIENCE.as_secs() / 60;
+        let error = format!("{held}, and was for {minutes} minutes");
+        let diagnosis = Diagnosis::of(ErrorClass::PackageLockHeld);
+        Some(CommandEnd::Failed { error, diagnosis })
     }
+}
+
+/// Whether somebody else is at work with the packages that a call is about to change.
+pub(super) fn are_packages_taken(call: &Call<'_>) -> bool {
+    look(&flow::managers_of(call.first(), call.command)).is_some()
 }
 
 /// Whether a command that failed only found a package manager taken, and did nothing else: it may be

@@ -16,7 +16,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::tell::Asker;
+use super::{talk::Talk, tell::Asker};
 use crate::{
     exec::{Environment, PasswordRequest, SudoDesk, finish_check},
     os,
@@ -48,8 +48,8 @@ pub(super) struct PasswordKeeper {
     environment: Environment,
     desk: Arc<SudoDesk>,
     kept: Mutex<Kept>,
-    /// One conversation at a time.
-    talk: tokio::sync::Mutex<()>,
+    /// One conversation at a time, whoever wants to know what.
+    talk: Talk,
     is_asking: AtomicBool,
     cancelled: Arc<AtomicBool>,
 }
@@ -76,7 +76,12 @@ struct Inquirer {
 }
 
 impl PasswordKeeper {
-    pub(super) fn new(asker: Asker, environment: Environment, desk: Arc<SudoDesk>) -> Arc<Self> {
+    pub(super) fn new(
+        asker: Asker,
+        environment: Environment,
+        desk: Arc<SudoDesk>,
+        talk: Talk,
+    ) -> Arc<Self> {
         // An earlier run of this process may have asked already.
         let outcome = asker.password().map(|_| Asked::Known);
         Arc::new(Self {
@@ -84,7 +89,7 @@ impl PasswordKeeper {
             environment,
             desk,
             kept: Mutex::new(Kept { outcome, ..Kept::default() }),
-            talk: tokio::sync::Mutex::default(),
+            talk,
             is_asking: AtomicBool::new(false),
             cancelled: Arc::default(),
         })
@@ -120,8 +125,14 @@ impl PasswordKeeper {
 
     /// Sees to it that the password is known: asks for it and has sudo check it.
     pub(super) async fn know(&self, why: &str) -> Asked {
-        let _one = self.talk.lock().await;
-        if let Some(outcome) = self.kept().outcome.clone() {
+        // What is known keeps nobody waiting for what somebody else is asked.
+        let known = self.kept().outcome.clone();
+        if let Some(outcome) = known {
+            return outcome;
+        }
+        let _one = self.talk.begin_for_command().await;
+        let known = self.kept().outcome.clone();
+        if let Some(outcome) = known {
             return outcome;
         }
         let outcome = self.ask_and_check(why).await;
@@ -189,7 +200,7 @@ impl PasswordKeeper {
     async fn answer(&self, inquirer: &Inquirer, request: &PasswordRequest) -> Option<String> {
         if !request.is_for_sudo() {
             // Something else that stands before sudo, such as a second factor.
-            let _one = self.talk.lock().await;
+            let _one = self.talk.begin_for_command().await;
             return self.ask(request.prompt.trim_end_matches([':', ' ']).to_owned()).await;
         }
         if let Some(candidate) = self.take_candidate(inquirer) {

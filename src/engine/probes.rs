@@ -19,7 +19,7 @@ pub(super) struct Seen {
 impl Run<'_> {
     /// What is known of a task that is done already; `None` if it is not.
     pub(super) async fn detect(
-        &mut self,
+        &self,
         task: &PlanTask,
     ) -> Result<Option<Map<String, Value>>, RunError> {
         let Some(detection) = &task.detection else { return Ok(None) };
@@ -55,7 +55,7 @@ impl Run<'_> {
     }
 
     /// Whether a task is not there, beyond doubt.
-    pub(super) async fn is_surely_gone(&mut self, task: &PlanTask) -> Result<bool, RunError> {
+    pub(super) async fn is_surely_gone(&self, task: &PlanTask) -> Result<bool, RunError> {
         let Some(detection) = &task.detection else { return Ok(false) };
         let indicator = detection.installed_indicator.as_deref();
         if indicator.is_some_and(|path| self.around.environment.expand(path).exists()) {
@@ -66,7 +66,7 @@ impl Run<'_> {
         Ok(matches!(seen.end, ProbeEnd::Exited { code, .. } if code != 0))
     }
 
-    pub(super) async fn version(&mut self, task: &PlanTask) -> Result<Option<String>, RunError> {
+    pub(super) async fn version(&self, task: &PlanTask) -> Result<Option<String>, RunError> {
         let command = task.detection.as_ref().and_then(|found| found.version_command.as_ref());
         let Some(command) = command else { return Ok(None) };
         let seen = self.probe(task, ProbeKind::Version, command, |_| Ok(())).await?;
@@ -74,7 +74,7 @@ impl Run<'_> {
     }
 
     /// Whether a task turns out to be done though nobody knows how its command ended.
-    pub(super) async fn is_done_after_all(&mut self, task: &PlanTask) -> Result<bool, RunError> {
+    pub(super) async fn is_done_after_all(&self, task: &PlanTask) -> Result<bool, RunError> {
         if task.verification.is_some() {
             return Ok(self.verify(task).await? == Verified::Passed);
         }
@@ -82,20 +82,18 @@ impl Run<'_> {
     }
 
     pub(super) async fn probe(
-        &mut self,
+        &self,
         task: &PlanTask,
         kind: ProbeKind,
         command: &str,
         judge: impl Fn(&str) -> Result<(), String>,
     ) -> Result<Seen, RunError> {
-        // It may take its time: what is known by now is not kept waiting.
-        self.flush()?;
         let path = self.path_of(task);
         let setup = self.setup_of(task, true);
         let around = self.around;
         let before = around.clock.now().steady;
         let asked = Probe { command, environment: &around.environment, path: &path, setup: &setup };
-        let end = self.meanwhile(probe(&asked)).await?;
+        let end = probe(&asked).await;
         let took = around.clock.now().steady.saturating_sub(before);
         let (code, output, error) = match &end {
             ProbeEnd::Exited { code, output } => {
@@ -130,7 +128,7 @@ impl Run<'_> {
 
     #[expect(clippy::too_many_arguments, reason = "each becomes a field of the event")]
     fn record_probe(
-        &mut self,
+        &self,
         task: &PlanTask,
         kind: ProbeKind,
         command: &str,

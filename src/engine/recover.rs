@@ -393,8 +393,9 @@ fn places(store: &Store, id: &SessionId, plan: &Plan) -> Result<Vec<Place>, Reco
         let Some(claim) = attempt.claim()? else { continue };
         let Some(order) = claim.order.filter(|order| order.plan == digest) else { continue };
         let known = match attempt.result()? {
-            Some(finish) => super::commands::describe(&finish, None, None)
-                .unwrap_or_else(|| "ended well".into()),
+            Some(finish) => {
+                super::calls::describe(&finish, None, None).unwrap_or_else(|| "ended well".into())
+            }
             None if attempt.is_claimed()? => "still runs".into(),
             None => "began; nobody knows how it ended".into(),
         };

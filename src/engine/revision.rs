@@ -326,12 +326,12 @@ impl Revision {
             let review = mode == ExecutionMode::ReviewEachStep && wishes.attended;
             let options = Options { mode, review, ..wishes.options(agent) };
             let (plan, digest) = (self.plan.clone(), self.digest.clone());
-            let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+            let run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
             let earlier = unfinished(&around.store, Some(&id))?;
             let walk = Approach::of(approved_by, earlier);
             let failed = if wishes.attended { Failed::Leave } else { Failed::Retry };
             let how = Resumption { is_taken_up: true, ..Resumption::of(failed) };
-            let ended = drive(&mut run, Some(walk), Some(&how)).await;
+            let ended = drive(&run, Some(walk), Some(&how)).await;
             close(run, ended).map(Some)
         })?;
         match ended {

@@ -9,6 +9,7 @@ use super::{
     RunError,
     password::{Asked, PasswordKeeper},
     run::{Run, Surroundings},
+    talk::Talk,
 };
 use crate::{
     exec::{Rights, SudoDesk, sudo_wants_password},
@@ -44,7 +45,7 @@ impl RootRights {
         Self { desk: None, keeper: None, serving: None, rights: Rights::Missing }
     }
 
-    fn set_up(around: &Surroundings, id: &SessionId) -> std::io::Result<Self> {
+    fn set_up(around: &Surroundings, id: &SessionId, talk: &Talk) -> std::io::Result<Self> {
         let rights = around.environment.rights();
         let place = around.store.home().helpers(id);
         let mut desk = SudoDesk::set_up(around.store.fs(), &place)?;
@@ -54,7 +55,8 @@ impl RootRights {
         };
         let socket = desk.listen()?;
         let desk = Arc::new(desk);
-        let keeper = PasswordKeeper::new(asker, around.environment.clone(), Arc::clone(&desk));
+        let environment = around.environment.clone();
+        let keeper = PasswordKeeper::new(asker, environment, Arc::clone(&desk), talk.clone());
         let serving = Some(keeper.serve(socket)?);
         Ok(Self { desk: Some(desk), keeper: Some(keeper), serving, rights })
     }
@@ -92,27 +94,27 @@ impl RootRights {
 impl Run<'_> {
     /// Makes ready what commands need to become root, and asks for the password if it will be
     /// needed. Why it cannot go on, if it cannot.
-    pub(super) async fn get_rights(&mut self) -> Result<Option<NotAuthorized>, RunError> {
+    pub(super) async fn get_rights(&self) -> Result<Option<NotAuthorized>, RunError> {
         let id = self.id();
-        match RootRights::set_up(self.around, &id) {
-            Ok(rights) => self.rights = rights,
+        match RootRights::set_up(self.around, &id, &self.talk) {
+            Ok(rights) => self.have_rights(rights),
             Err(error) => {
                 let context =
                     format!("what commands need to become root cannot be set up: {error}");
                 return Ok(Some(NotAuthorized { reason: PauseReason::SystemError, context }));
             }
         }
-        let tasks = flow::tasks_that_want_root(self.session(), &self.plan);
-        if tasks.is_empty() || self.rights.rights != Rights::Sudo {
+        let tasks = flow::tasks_that_want_root(&self.session(), &self.plan);
+        if tasks.is_empty() || self.rights().rights != Rights::Sudo {
             return Ok(None);
         }
         let around = self.around;
-        let wants_password = self.meanwhile(sudo_wants_password(&around.environment)).await?;
+        let wants_password = sudo_wants_password(&around.environment).await;
         // Whoever has asked to stop meanwhile is not asked for anything.
         if !wants_password || self.stop.is_asked() {
             return Ok(None);
         }
-        let Some(keeper) = self.rights.keeper.clone() else {
+        let Some(keeper) = self.rights().keeper.clone() else {
             self.note(
                 "sudo wants a password, and nobody is here to give it: what needs it will fail",
             );
@@ -120,7 +122,7 @@ impl Run<'_> {
         };
         let names = tasks.iter().map(TaskId::as_str);
         let why = format!("root's rights are needed for {}", flow::gates::some_of(names));
-        Ok(match self.meanwhile(keeper.know(&why)).await? {
+        Ok(match keeper.know(&why).await {
             Asked::Known => None,
             Asked::Refused(said) => Some(NotAuthorized {
                 reason: PauseReason::CheckpointFailed,
@@ -133,7 +135,7 @@ impl Run<'_> {
                 ),
             }),
             Asked::Declined => {
-                let why = self.stop.reason.clone();
+                let why = self.stop.reason();
                 let context = why.unwrap_or_else(|| "no password was given for sudo".into());
                 Some(NotAuthorized { reason: PauseReason::UserRequest, context })
             }

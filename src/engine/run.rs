@@ -1,37 +1,44 @@
 //! A run: one process at work on one session, from its lock to its last word.
 //!
-//! Events are queued and become durable together, at the latest before a command starts or
-//! anything is waited for. Nothing is told before it is durable.
+//! Its tasks go on side by side, on one thread, and share it: what they change of it they change in
+//! between their waits. What they record is written down together (`ledger.rs`), what they tell goes
+//! over one screen (`screen.rs`), and there is one place where all of it is waited for
+//! (`attending.rs`).
 
 use std::{
+    cell::{Cell, Ref, RefCell},
     collections::{HashMap, HashSet},
     path::PathBuf,
+    rc::Rc,
     sync::Arc,
     time::Duration,
 };
 
-use rustix::process::Signal;
-
 use super::{
     Clock, RunError,
+    attending::TICK,
+    batches::Batches,
     data::UserData,
+    ledger::Ledger,
     rights::RootRights,
+    screen::Screen,
     shelf::Layers,
     shell_blocks::ShellChoice,
-    signals::{Heard, Signals},
+    signals::Signals,
+    stop::Stop,
+    talk::Talk,
     tell::{Asker, Told, Watcher},
+    turns::Turns,
 };
 use crate::{
     exec::{Environment, Launcher, Supervisor},
     flow::{Alternative, doctor::Trouble},
     model::{
-        Agent, Digest, Event, EventKind, ExecutionMode, Plan, PlanTask, Session, SessionId, TaskId,
+        Agent, Digest, EventKind, ExecutionMode, Plan, PlanTask, Session, SessionId, TaskId,
+        TaskRecord,
     },
-    store::{Pen, Recorder, Request, Store},
+    store::{Pen, Recorder, Store},
 };
-
-/// How often, while waiting, output is shown, letters are taken and the document is brought up.
-pub(super) const TICK: Duration = Duration::from_millis(100);
 
 /// Where a run takes place.
 #[derive(Debug)]
@@ -52,6 +59,9 @@ pub enum Interrupted {
     Skip,
 }
 
+/// How many tasks go on at once where nothing else was said.
+const JOBS: usize = 4;
+
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub agent: Agent,
@@ -63,62 +73,50 @@ pub(super) struct Options {
     pub mode: ExecutionMode,
     /// Whether they want to see each command before it runs.
     pub review: bool,
+    /// How many tasks may go on at once, where that was said.
+    pub jobs: Option<usize>,
     /// What was wrong with the machine and has had its repair.
     pub mended: Vec<&'static str>,
 }
 
-/// What keeps a run from starting another command.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Stop {
-    /// How often Ctrl-C was pressed. 1: wait for the command and pause; 2: ask it to end; 3: end
-    /// it; 4: leave it.
-    pub interrupts: u8,
-    /// Wait for the command and pause.
-    pub pause: bool,
-    /// Go at once, and leave the command to its supervisor.
-    pub leave: bool,
-    pub reason: Option<String>,
-}
-
-impl Stop {
-    /// Whether no other command is to be started.
-    pub(super) fn is_asked(&self) -> bool {
-        self.interrupts > 0 || self.pause || self.leave
-    }
-}
-
 pub(super) struct Run<'a> {
     pub around: &'a Surroundings,
-    pub recorder: Recorder,
+    pub ledger: Ledger,
+    pub screen: Screen<'a>,
+    pub turns: Turns,
+    pub batches: Batches,
     pub plan: Arc<Plan>,
     pub digest: Digest,
     pub data: UserData,
     pub options: Options,
-    pub signals: Signals,
-    pub launcher: Launcher,
-    pub rights: RootRights,
+    pub signals: RefCell<Signals>,
+    pub launcher: RefCell<Launcher>,
     pub stop: Stop,
-    /// Whether a command has the terminal now.
-    pub terminal_is_lent: bool,
+    rights: RefCell<Rc<RootRights>>,
+    pub talk: Talk,
+    /// Whether a person is being asked to decide something.
+    pub is_deciding: Cell<bool>,
+    /// Whether each command is to be seen before it runs, still.
+    pub review: Cell<bool>,
+    /// Since when we have the terminal back that a command had.
+    pub terminal_back_since: Cell<Option<Duration>>,
     pub boot_id: String,
     /// Failed tasks that are to be tried again.
-    pub retried: HashSet<TaskId>,
+    pub retried: RefCell<HashSet<TaskId>>,
     /// What of the machine explains failures of this run.
-    pub troubles: Vec<Trouble>,
+    pub troubles: RefCell<Vec<Trouble>>,
     /// What was said of commands that nobody knows the end of.
-    pub decided: HashMap<TaskId, Interrupted>,
-    /// The letter by which a person had the next command begun.
-    pub chosen: Option<&'static str>,
+    pub decided: RefCell<HashMap<TaskId, Interrupted>>,
+    /// The letters by which a person had the next command of a task begun.
+    pub chosen: RefCell<HashMap<TaskId, &'static str>>,
     /// The other way that a person has chosen: it is gone once this run has ended.
-    pub instead: Option<Alternative>,
+    pub instead: RefCell<Option<Alternative>>,
     /// Tasks that were set up in another way: they are looked for once more.
-    pub set_up_elsewhere: HashSet<TaskId>,
+    pub set_up_elsewhere: RefCell<HashSet<TaskId>>,
     /// Where each task stands in the plan.
     places: HashMap<TaskId, usize>,
-    watcher: &'a mut Watcher<'a>,
-    queue: Vec<EventKind>,
-    supervisors: Vec<Supervisor>,
-    last_look: Option<Duration>,
+    supervisors: RefCell<Vec<Supervisor>>,
+    last_look: Cell<Option<Duration>>,
 }
 
 impl<'a> Run<'a> {
@@ -137,189 +135,137 @@ impl<'a> Run<'a> {
         let places = plan.tasks.iter().enumerate().map(|(at, task)| (task.id.clone(), at));
         Self {
             around,
-            recorder,
+            ledger: Ledger::new(recorder),
+            screen: Screen::new(watcher),
+            turns: Turns::none(),
+            batches: Batches::default(),
             places: places.collect(),
             plan: Arc::new(plan),
             digest,
             data,
+            review: Cell::new(options.review),
             options,
-            signals,
-            launcher: Launcher::new(label),
-            rights: RootRights::none(),
+            signals: RefCell::new(signals),
+            launcher: RefCell::new(Launcher::new(label)),
             stop: Stop::default(),
-            terminal_is_lent: false,
+            rights: RefCell::new(Rc::new(RootRights::none())),
+            talk: Talk::default(),
+            is_deciding: Cell::new(false),
+            terminal_back_since: Cell::new(None),
             boot_id: crate::os::boot_id(),
-            retried: HashSet::new(),
-            troubles: Vec::new(),
-            decided: HashMap::new(),
-            chosen: None,
-            instead: None,
-            set_up_elsewhere: HashSet::new(),
-            watcher,
-            queue: Vec::new(),
-            supervisors: Vec::new(),
-            last_look: None,
+            retried: RefCell::default(),
+            troubles: RefCell::default(),
+            decided: RefCell::default(),
+            chosen: RefCell::default(),
+            instead: RefCell::default(),
+            set_up_elsewhere: RefCell::default(),
+            supervisors: RefCell::default(),
+            last_look: Cell::new(None),
         }
     }
 
-    pub(super) fn session(&self) -> &Session {
-        self.recorder.session()
+    /// The session, as it stands on disk. Nobody may hold it while they wait: it changes then.
+    pub(super) fn session(&self) -> Ref<'_, Session> {
+        self.ledger.session()
     }
 
     pub(super) fn id(&self) -> SessionId {
         self.session().meta.id.clone()
     }
 
-    pub(super) fn tell(&mut self, told: Told<'_>) {
-        (self.watcher)(told);
+    pub(super) fn task_record(&self, task: &PlanTask) -> Option<Arc<TaskRecord>> {
+        self.session().tasks.get(&task.id).cloned()
     }
 
-    pub(super) fn note(&mut self, text: &str) {
+    pub(super) fn is_settled(&self, task: &PlanTask) -> bool {
+        self.session().tasks.get(&task.id).is_some_and(|record| record.status.is_settled())
+    }
+
+    pub(super) fn rights(&self) -> Rc<RootRights> {
+        Rc::clone(&self.rights.borrow())
+    }
+
+    pub(super) fn have_rights(&self, rights: RootRights) {
+        self.rights.replace(Rc::new(rights));
+    }
+
+    /// Whether a person has a question before them.
+    pub(super) fn is_asking(&self) -> bool {
+        self.is_deciding.get() || self.rights().is_asking()
+    }
+
+    /// Whether what is on the screen is not ours to write over.
+    pub(super) fn is_screen_taken(&self) -> bool {
+        self.is_asking() || self.talk.is_lent()
+    }
+
+    /// A command gets the terminal, or gives it back.
+    pub(super) fn lend_terminal(&self, is_lent: bool) {
+        self.talk.lend(is_lent);
+        if !is_lent {
+            self.terminal_back_since.set(Some(self.around.clock.now().steady));
+        }
+        self.screen.lend(is_lent);
+    }
+
+    pub(super) fn tell(&self, told: Told<'_>) {
+        self.screen.tell(told, self.is_screen_taken());
+    }
+
+    pub(super) fn note(&self, text: &str) {
         self.tell(Told::Note(text));
     }
 
-    /// Becomes durable with the next [`Run::flush`].
-    pub(super) fn queue(&mut self, kind: EventKind) {
-        self.queue.push(kind);
+    /// Becomes durable with all else that is queued, when all tasks wait.
+    pub(super) fn queue(&self, kind: EventKind) {
+        self.ledger.queue(kind);
     }
 
-    /// Makes all that is queued durable, then tells it. Returns the last of it.
-    pub(super) fn flush(&mut self) -> Result<Option<Event>, RunError> {
-        if self.queue.is_empty() {
-            return Ok(None);
-        }
-        let kinds = std::mem::take(&mut self.queue);
-        let events = self.recorder.record(kinds, &self.around.clock.now())?;
-        for event in &events {
-            (self.watcher)(Told::Event(event));
-        }
-        Ok(events.into_iter().next_back())
-    }
-
-    /// Gives up what is queued: it could not be recorded.
-    pub(super) fn forget(&mut self) {
-        self.queue.clear();
-    }
-
-    pub(super) fn record(&mut self, kind: EventKind) -> Result<(), RunError> {
+    /// Records it, and waits until it is durable.
+    pub(super) async fn record(&self, kind: EventKind) {
         self.queue(kind);
-        self.flush().map(drop)
+        self.ledger.is_durable().await;
     }
 
-    /// Whether another command may be started: the record can be written, and nobody asked to stop.
-    pub(super) async fn may_go_on(&mut self) -> Result<bool, RunError> {
-        loop {
-            tokio::select! {
-                biased;
-                heard = self.signals.next() => self.hear(heard),
-                () = std::future::ready(()) => break,
-            }
-        }
+    /// Whether another command may be started for a task: the record can be written, and nobody asked
+    /// to stop.
+    pub(super) fn may_go_on_with(&self, place: usize) -> Result<bool, RunError> {
+        self.may_go_on()?;
+        Ok(!self.is_ending(place))
+    }
+
+    /// The same for what is no task's.
+    pub(super) fn may_go_on(&self) -> Result<bool, RunError> {
         let now = self.around.clock.now().steady;
-        if self.last_look.is_none_or(|last| now.saturating_sub(last) >= TICK) {
-            self.last_look = Some(now);
+        if self.last_look.get().is_none_or(|last| now.saturating_sub(last) >= TICK) {
+            self.last_look.set(Some(now));
             self.take_letters()?;
         }
-        if self.recorder.stale().is_some() {
+        let is_stale = self.ledger.recorder().stale().is_some();
+        if is_stale {
             // With no room for the document there will soon be none for the journal.
-            self.recorder.settle()?;
+            self.ledger.recorder().settle()?;
         }
-        self.supervisors.retain_mut(|supervisor| !supervisor.has_ended());
-        Ok(!self.stop.is_asked())
+        self.supervisors.borrow_mut().retain_mut(|supervisor| !supervisor.has_ended());
+        Ok(!self.stop.is_near())
     }
 
-    pub(super) fn hear(&mut self, heard: Heard) {
-        if self.terminal_is_lent && heard.is_a_key() {
-            return;
-        }
-        // Whoever wants to stop does not want to answer first.
-        if heard != Heard::Suspend && self.rights.is_asking() {
-            self.rights.cancel_asking();
-        }
-        match heard {
-            Heard::Interrupt => {
-                self.stop.interrupts = self.stop.interrupts.saturating_add(1);
-                self.stop.reason.get_or_insert_with(|| "interrupted with Ctrl-C".into());
-                let mut tasks = self.session().tasks.values();
-                let is_running = tasks.any(|task| !task.in_flight.is_empty());
-                let text = match self.stop.interrupts {
-                    _ if !is_running => "pausing",
-                    1 => "pausing as soon as the command is done; Ctrl-C again ends it",
-                    2 => "asking the command to end; Ctrl-C again kills it",
-                    3 => "killing the command; Ctrl-C again leaves it to itself",
-                    _ => "leaving the command to itself",
-                };
-                self.stop.leave = self.stop.interrupts > 3;
-                self.note(text);
-            }
-            Heard::Suspend => {
-                // As if nobody had listened: whoever continues us finds us where we were.
-                let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::STOP);
-            }
-            Heard::Terminate | Heard::HangUp | Heard::Quit => {
-                self.stop.leave = true;
-                let why = if heard == Heard::HangUp {
-                    "the terminal was closed"
-                } else {
-                    "the run was asked to terminate"
-                };
-                self.stop.reason.get_or_insert_with(|| why.into());
-            }
-        }
+    /// How many tasks may go on at once. Whoever looks at each step looks at one at a time.
+    pub(super) fn jobs(&self) -> usize {
+        self.options.jobs.unwrap_or(if self.options.review { 1 } else { JOBS })
     }
 
-    pub(super) fn take_letters(&mut self) -> Result<(), RunError> {
-        for request in self.around.store.take_letters(&self.recorder)? {
-            match request {
-                Request::Pause { reason } => {
-                    self.stop.pause = true;
-                    let reason = reason.unwrap_or_else(|| "asked to pause".into());
-                    self.stop.reason.get_or_insert(reason);
-                    self.note("asked to pause: pausing as soon as the command is done");
-                }
-            }
-        }
-        Ok(())
+    /// Where a task stands in the plan.
+    pub(super) fn place_of(&self, task: &PlanTask) -> usize {
+        self.place_of_id(&task.id).unwrap_or(usize::MAX)
     }
 
-    /// What has to be done now and then while something is waited for.
-    pub(super) fn tick(&mut self) -> Result<(), RunError> {
-        self.take_letters()?;
-        let due = self.recorder.due_in(&self.around.clock.now());
-        if due.is_some_and(|due| due.is_zero()) {
-            // The journal has everything: what cannot be saved now is saved later.
-            self.recorder.try_to_settle();
-        }
-        Ok(())
+    pub(super) fn place_of_id(&self, id: &TaskId) -> Option<usize> {
+        self.places.get(id).copied()
     }
 
-    /// Waits for something that is no command, and hears all that a run hears meanwhile.
-    pub(super) async fn meanwhile<T>(
-        &mut self,
-        work: impl Future<Output = T>,
-    ) -> Result<T, RunError> {
-        tokio::pin!(work);
-        let mut failed = None;
-        loop {
-            tokio::select! {
-                biased;
-                done = &mut work => return failed.map_or(Ok(done), Err),
-                heard = self.signals.next() => self.hear(heard),
-                () = tokio::time::sleep(TICK) => failed = self.tick().err().or(failed),
-            }
-            let is_asking = self.rights.is_asking();
-            if let Some(error) = failed.take_if(|_| !is_asking) {
-                return Err(error);
-            }
-            if self.stop.is_asked() || failed.is_some() {
-                // Whoever wants to stop does not want to answer first.
-                self.rights.cancel_asking();
-            }
-        }
-    }
-
-    pub(super) fn keep(&mut self, supervisor: Supervisor) {
-        self.supervisors.push(supervisor);
+    pub(super) fn keep(&self, supervisor: Supervisor) {
+        self.supervisors.borrow_mut().push(supervisor);
     }
 
     /// The directories that come first in PATH for a task: its own, and those of all it needs.

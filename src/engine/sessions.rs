@@ -192,19 +192,19 @@ pub(super) fn resume_once(
         let agent = agent_of(approved_by.or(session.plan.approved_by).unwrap_or(ApprovedBy::User));
         let options = wishes.options(agent);
         let options = Options { mended: how.mended.clone(), review, ..options };
-        let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+        let run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
         for note in known.iter().chain(&expiry.note()) {
             run.note(note);
         }
-        let (brought, notes) = brought_since(around, run.session())?;
-        run.set_up_elsewhere.extend(brought);
+        let (brought, notes) = brought_since(around, &run.session())?;
+        run.set_up_elsewhere.borrow_mut().extend(brought);
         for note in &notes {
             run.note(note);
         }
         let earlier = unfinished(&around.store, Some(id))?;
         let walk =
             approved_by.map(|by| Approach { impossible, replaced, ..Approach::of(by, earlier) });
-        let ended = drive(&mut run, walk, Some(how)).await;
+        let ended = drive(&run, walk, Some(how)).await;
         close(run, ended)
     })
 }

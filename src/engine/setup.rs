@@ -15,10 +15,7 @@ const LONGEST: usize = 4096;
 
 impl Run<'_> {
     /// What the record says of it; `None` for a task that changes nothing for others.
-    pub(super) async fn what_it_sets(
-        &mut self,
-        task: &PlanTask,
-    ) -> Result<Option<Value>, RunError> {
+    pub(super) async fn what_it_sets(&self, task: &PlanTask) -> Result<Option<Value>, RunError> {
         let own = task.path.iter().map(|place| self.around.environment.expand(place));
         let mut path: Vec<PathBuf> = own.collect();
         let mut variables = Map::new();
@@ -47,7 +44,7 @@ impl Run<'_> {
     }
 
     /// All variables as a command of someone who needs the task would have them.
-    async fn resolved(&mut self, task: &PlanTask) -> Result<String, RunError> {
+    async fn resolved(&self, task: &PlanTask) -> Result<String, RunError> {
         let seen = self.probe(task, ProbeKind::Environment, "env -0", |_| Ok(())).await?;
         if let Some(error) = &seen.error {
             self.note(&format!("what {} sets up cannot be found out: {error}", task.id));

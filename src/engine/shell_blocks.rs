@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    RunError,
     run::Run,
     shell_files::{BlockError, WantedBlock, is_done, wanted},
 };
@@ -30,7 +29,7 @@ impl ShellChoice {
 
 impl Run<'_> {
     /// Records what was decided, if it is not known yet: a resumed session is not asked again.
-    pub(super) fn decide_about_shells(&mut self) {
+    pub(super) fn decide_about_shells(&self) {
         let known = self.session().shell_integration.as_ref().map(|known| known.allowed);
         if let Some(choice) = self.options.shell_integration
             && known != Some(choice.allowed)
@@ -44,27 +43,27 @@ impl Run<'_> {
     ///
     /// A file is changed before that is recorded. A run that dies in between does it again, and
     /// finds it done.
-    pub(super) fn add_to_shells(&mut self, task: &PlanTask) -> Result<bool, RunError> {
+    pub(super) async fn add_to_shells(&self, task: &PlanTask) -> bool {
         if task.shell_integration.is_empty() {
-            return Ok(true);
+            return true;
         }
         // What was decided may still be queued.
-        self.flush()?;
+        self.ledger.is_durable().await;
         if !self.session().shell_integration.as_ref().is_some_and(|known| known.allowed) {
-            return Ok(true);
+            return true;
         }
         for block in wanted(&self.around.environment, task) {
             let done = block.put();
             self.queue(block.written(&done));
             if let Err(error) = done {
-                self.fail_for_shell(&block, &error)?;
-                return Ok(false);
+                self.fail_for_shell(&block, &error).await;
+                return false;
             }
         }
-        Ok(true)
+        true
     }
 
-    fn fail_for_shell(&mut self, block: &WantedBlock, error: &BlockError) -> Result<(), RunError> {
+    async fn fail_for_shell(&self, block: &WantedBlock, error: &BlockError) {
         let (id, file) = (self.id(), block.file.to_string_lossy().into_owned());
         let lines = Value::String(block.lines.clone());
         let extra = Map::from_iter([("file".into(), file.clone().into()), ("lines".into(), lines)]);
@@ -89,13 +88,12 @@ impl Run<'_> {
             block.shell.name(),
             error.text()
         );
-        self.record(EventKind::TaskFailed { task_id, error, failure_context })?;
+        self.record(EventKind::TaskFailed { task_id, error, failure_context }).await;
         self.note(&format!(
             "the lines of {} for {file}:\n{}",
             block.task_id,
             block.lines.trim_end()
         ));
-        Ok(())
     }
 }
 

@@ -1,8 +1,10 @@
 //! What the terminal and the system ask of a run.
 
 use std::{
+    future::poll_fn,
     io,
     sync::atomic::{AtomicBool, Ordering},
+    task::{Context, Poll},
 };
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -74,22 +76,26 @@ impl Signals {
 
     /// The next one. May be abandoned and called again.
     pub(super) async fn next(&mut self) -> Heard {
-        async fn one(signal: Option<&mut Signal>) {
-            let Some(signal) = signal else { return std::future::pending().await };
-            if signal.recv().await.is_none() {
-                std::future::pending::<()>().await;
-            }
-        }
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Heard> {
         let (quit, suspend) = match &mut self.keys {
             Some((quit, suspend)) => (Some(quit), Some(suspend)),
             None => (None, None),
         };
-        tokio::select! {
-            () = one(quit) => Heard::Quit,
-            () = one(suspend) => Heard::Suspend,
-            () = one(self.interrupt.as_mut()) => Heard::Interrupt,
-            () = one(self.terminate.as_mut()) => Heard::Terminate,
-            () = one(self.hangup.as_mut()) => Heard::HangUp,
+        let all = [
+            (quit, Heard::Quit),
+            (suspend, Heard::Suspend),
+            (self.interrupt.as_mut(), Heard::Interrupt),
+            (self.terminate.as_mut(), Heard::Terminate),
+            (self.hangup.as_mut(), Heard::HangUp),
+        ];
+        for (signal, heard) in all {
+            if signal.is_some_and(|signal| signal.poll_recv(context) == Poll::Ready(Some(()))) {
+                return Poll::Ready(heard);
+            }
         }
+        Poll::Pending
     }
 }

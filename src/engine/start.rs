@@ -137,8 +137,8 @@ impl Ready {
             let held = held.map(|(key, value)| (key.clone(), value.clone())).collect();
             let data = UserData::of(&plan, secrets);
             let options = wishes.options(agent);
-            let mut run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
-            let ended = drive(&mut run, None, None).await;
+            let run = Run::new(around, recorder, plan, digest, data, options, signals, watcher);
+            let ended = drive(&run, None, None).await;
             Ok((close(run, ended)?, held))
         })
     }

@@ -1,15 +1,12 @@
 //! The execute phase, task by task: detect, run the commands, verify, read the version.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value};
 
 use super::{RunError, commands::CommandEnd, deciding::Said, run::Run};
 use crate::{
     flow::{self, Diagnosis},
     model::{
-        ErrorClass, EventKind, Extra, FailureContext, PlanTask, ResumeAction, TaskRecord,
-        TaskStatus,
+        ErrorClass, EventKind, Extra, FailureContext, PlanTask, ResumeAction, TaskId, TaskStatus,
     },
 };
 
@@ -24,25 +21,39 @@ pub(super) enum TaskEnd {
 }
 
 impl Run<'_> {
-    /// All tasks, in plan order, but first what is still running or undecided; stops at the first that failed
-    /// unless told to keep going.
-    pub(super) async fn execute(&mut self) -> Result<TaskEnd, RunError> {
-        let plan = Arc::clone(&self.plan);
+    /// All tasks, as the schedule has them go on, but first what is still running or undecided;
+    /// begins nothing more after one that failed unless told to keep going.
+    pub(super) async fn execute(&self) -> Result<TaskEnd, RunError> {
         // Before anything begins: with the first command of this boot nobody looks any more.
         let gone = self.gone_with_the_restart().await?;
-        self.do_again(gone)?;
+        self.do_again(gone).await?;
         self.verify_what_was_deferred().await?;
-        let open: Vec<_> = plan.tasks.iter().filter(|task| self.is_pressing(task)).collect();
-        let begun = self.execute_these(open).await?;
-        // What was queued of them must be known before they are met again.
-        self.flush()?;
-        if begun != TaskEnd::Settled && !(begun == TaskEnd::Failed && self.options.keep_going) {
-            return Ok(begun);
+        let all = 0..self.plan.tasks.len();
+        let pressing: Vec<_> =
+            all.clone().filter(|place| self.is_pressing(&self.plan.tasks[*place])).collect();
+        if !pressing.is_empty() {
+            let begun = self.execute_these(&pressing, true).await?;
+            // What was queued of them must be known before they are met again.
+            self.ledger.is_durable().await;
+            if begun != TaskEnd::Settled && !(begun == TaskEnd::Failed && self.options.keep_going) {
+                return Ok(begun);
+            }
         }
-        let end = self.execute_these(&plan.tasks).await?;
-        if end == TaskEnd::Settled {
+        let all: Vec<_> = all.collect();
+        let end = loop {
+            let end = self.execute_these(&all, false).await?;
+            self.ledger.is_durable().await;
+            // What a person has tried again may have brought back what was passed by for it.
+            let is_all = self.plan.tasks.iter().all(|task| self.is_settled(task));
+            if end != TaskEnd::Settled || is_all {
+                break end;
+            }
+        };
+        match end {
             // What could not be told when it was set up may have come up meanwhile.
-            self.verify_what_was_deferred().await?;
+            TaskEnd::Settled => self.verify_what_was_deferred().await?,
+            TaskEnd::Failed => self.pass_by_what_cannot_come().await,
+            TaskEnd::Stopped | TaskEnd::Undecided(_) => {}
         }
         Ok(end)
     }
@@ -51,45 +62,37 @@ impl Run<'_> {
     /// to decide, what waits for a decision.
     fn is_pressing(&self, task: &PlanTask) -> bool {
         let is_undecided = || {
-            let point = self.session().resume_point_of(&task.id);
+            let session = self.session();
+            let point = session.resume_point_of(&task.id);
             point.is_some_and(|point| point.action == ResumeAction::Choose)
         };
         self.is_open(task) || self.is_attended() && is_undecided()
     }
 
-    async fn execute_these<'t>(
-        &mut self,
-        tasks: impl IntoIterator<Item = &'t PlanTask>,
-    ) -> Result<TaskEnd, RunError> {
-        let mut failed = false;
-        for task in tasks {
-            match self.run_task_as_decided(task).await? {
-                TaskEnd::Settled => {}
-                TaskEnd::Failed => {
-                    failed = true;
-                    if !self.options.keep_going {
-                        break;
-                    }
-                }
-                end => return Ok(end),
-            }
+    /// Where nothing is left but what needs a task that failed, that is said of it: nothing else
+    /// could become of it.
+    async fn pass_by_what_cannot_come(&self) {
+        let passed_by = flow::left_without(&self.session(), &self.plan);
+        for (task_id, missing) in passed_by {
+            self.queue(without(&task_id, &missing));
         }
-        Ok(if failed { TaskEnd::Failed } else { TaskEnd::Settled })
+        self.ledger.is_durable().await;
     }
 
     /// One task, as often as a person wants it tried.
-    async fn run_task_as_decided(&mut self, task: &PlanTask) -> Result<TaskEnd, RunError> {
+    pub(super) async fn run_task_as_decided(&self, task: &PlanTask) -> Result<TaskEnd, RunError> {
+        let place = self.place_of(task);
         loop {
             let end = self.run_task(task).await?;
             // What was chosen for this task is nothing to the next.
-            self.chosen = None;
+            self.chosen.borrow_mut().remove(&task.id);
             let said = match &end {
                 TaskEnd::Failed => self.decide_about_failure(task).await?,
                 TaskEnd::Undecided(what) => self.decide_about_unknown(task, what).await?,
                 TaskEnd::Settled | TaskEnd::Stopped => return Ok(end),
             };
             match said {
-                Said::Again => {}
+                Said::Again => self.turn_back(place).await,
                 Said::PassedBy => return Ok(TaskEnd::Settled),
                 Said::Stop => return Ok(TaskEnd::Stopped),
                 Said::Nothing => return Ok(end),
@@ -97,17 +100,12 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn task_record(&self, task: &PlanTask) -> Option<&TaskRecord> {
-        self.session().tasks.get(&task.id).map(Arc::as_ref)
-    }
-
-    async fn run_task(&mut self, task: &PlanTask) -> Result<TaskEnd, RunError> {
+    async fn run_task(&self, task: &PlanTask) -> Result<TaskEnd, RunError> {
         let status = self.task_record(task).map_or(TaskStatus::Pending, |record| record.status);
         match status {
             TaskStatus::Completed | TaskStatus::Skipped => return Ok(TaskEnd::Settled),
             TaskStatus::Failed
-                if !self.retried.contains(&task.id)
-                    && !self.set_up_elsewhere.contains(&task.id) =>
+                if !self.retried.borrow().contains(&task.id) && !self.is_set_up_elsewhere(task) =>
             {
                 return Ok(TaskEnd::Failed);
             }
@@ -116,32 +114,27 @@ impl Run<'_> {
         let starts = status != TaskStatus::InProgress;
         // What is queued may decide what becomes of this task.
         if !task.depends_on.is_empty() {
-            self.flush()?;
+            self.ledger.is_durable().await;
         }
-        if starts && let Some(missing) = flow::missing_dependency(self.session(), task) {
-            let (because_of, reason) =
-                (missing.clone(), format!("it needs {missing}, which is not there"));
-            self.queue(EventKind::TaskSkipped {
-                task_id: task.id.clone(),
-                reason,
-                because_of: Some(because_of),
-            });
+        let missing = flow::missing_dependency(&self.session(), task).cloned();
+        if let Some(missing) = missing.filter(|_| starts) {
+            self.queue(without(&task.id, &missing));
             return Ok(TaskEnd::Settled);
         }
-        if !self.may_go_on().await? && !self.is_open(task) {
+        if !self.may_go_on()? && !self.is_open(task) {
             return Ok(TaskEnd::Stopped);
         }
         if starts {
             self.queue(EventKind::TaskStarted { task_id: task.id.clone() });
             if status == TaskStatus::Failed {
                 // That it may be tried again must be known before it is.
-                self.flush()?;
+                self.ledger.is_durable().await;
             }
         }
         let is_fresh =
-            !self.task_record(task).is_some_and(|task| flow::has_begun(task) || task.to_redo);
+            !self.task_record(task).is_some_and(|task| flow::has_begun(&task) || task.to_redo);
         let is_ours = self.was_ours(task);
-        if (is_fresh || self.set_up_elsewhere.contains(&task.id))
+        if (is_fresh || self.is_set_up_elsewhere(task))
             && let Some(mut found) = self.detect(task).await?
         {
             if is_ours {
@@ -158,7 +151,7 @@ impl Run<'_> {
             match self.run_command(task, index, command).await? {
                 CommandEnd::Done => {}
                 CommandEnd::TaskDone => {
-                    if !self.add_to_shells(task)? {
+                    if !self.add_to_shells(task).await {
                         return Ok(TaskEnd::Failed);
                     }
                     return self.complete(task, Map::new()).await;
@@ -180,7 +173,7 @@ impl Run<'_> {
 
     /// What comes behind a task's commands: what a person does by hand, the lines for shells, and
     /// the look whether it works.
-    async fn finish(&mut self, task: &PlanTask) -> Result<TaskEnd, RunError> {
+    async fn finish(&self, task: &PlanTask) -> Result<TaskEnd, RunError> {
         if !task.manual.is_empty() {
             match self.ask_about_hand_work(task).await? {
                 Said::Again | Said::Nothing => {}
@@ -194,7 +187,7 @@ impl Run<'_> {
             }
         }
         // What a person has yet to do by hand is no use to a shell before it is verified.
-        if task.manual.is_empty() && !self.add_to_shells(task)? {
+        if task.manual.is_empty() && !self.add_to_shells(task).await {
             return Ok(TaskEnd::Failed);
         }
         let verified = self.judge_task(task).await?;
@@ -215,7 +208,7 @@ impl Run<'_> {
                 return self.fail(task, error, diagnosis).await;
             }
         };
-        if !task.manual.is_empty() && !self.add_to_shells(task)? {
+        if !task.manual.is_empty() && !self.add_to_shells(task).await {
             return Ok(TaskEnd::Failed);
         }
         let verified = verified.map(|how| ("verification".to_owned(), Value::from(how)));
@@ -224,8 +217,14 @@ impl Run<'_> {
 
     /// Whether a task that begins anew was set up by this very session before.
     fn was_ours(&self, task: &PlanTask) -> bool {
-        let result = self.task_record(task).and_then(|record| record.result.as_ref());
-        result.is_some_and(|result| !result.contains_key("already_installed"))
+        self.task_record(task).is_some_and(|record| {
+            let result = record.result.as_ref();
+            result.is_some_and(|result| !result.contains_key("already_installed"))
+        })
+    }
+
+    fn is_set_up_elsewhere(&self, task: &PlanTask) -> bool {
+        self.set_up_elsewhere.borrow().contains(&task.id)
     }
 
     fn is_open(&self, task: &PlanTask) -> bool {
@@ -233,7 +232,7 @@ impl Run<'_> {
     }
 
     async fn complete(
-        &mut self,
+        &self,
         task: &PlanTask,
         mut result: Map<String, Value>,
     ) -> Result<TaskEnd, RunError> {
@@ -248,7 +247,7 @@ impl Run<'_> {
     }
 
     async fn fail(
-        &mut self,
+        &self,
         task: &PlanTask,
         error: String,
         diagnosis: Diagnosis,
@@ -263,7 +262,16 @@ impl Run<'_> {
             extra: Extra::new(),
         };
         let task_id = task.id.clone();
-        self.record(EventKind::TaskFailed { task_id, error, failure_context })?;
+        self.record(EventKind::TaskFailed { task_id, error, failure_context }).await;
         Ok(TaskEnd::Failed)
+    }
+}
+
+/// A task is passed by, for what it needs is not there.
+fn without(task_id: &TaskId, missing: &TaskId) -> EventKind {
+    EventKind::TaskSkipped {
+        task_id: task_id.clone(),
+        reason: format!("it needs {missing}, which is not there"),
+        because_of: Some(missing.clone()),
     }
 }

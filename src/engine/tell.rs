@@ -1,6 +1,7 @@
 //! What a run tells whoever watches: plain data, in the order in which it became true.
 
 use std::{
+    collections::HashSet,
     io,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
@@ -12,12 +13,14 @@ use crate::model::{Event, Plan, TaskId};
 pub enum Told<'a> {
     /// Durable before it is told.
     Event(&'a Event),
-    /// How many of the session's tasks are settled as the run begins, and what it is about to do.
-    Begins { settled: usize, total: usize, plan: &'a Plan },
+    /// Which of the plan's tasks are settled as the run begins, and what it is about to do.
+    Begins { settled: &'a HashSet<TaskId>, plan: &'a Plan },
     /// A session is gone on with that stands so.
     Resumes(&'a Context),
     /// A command is there again that an earlier run began.
     TakenUp { task_id: &'a TaskId, command: &'a str },
+    /// A task that has begun cannot go on before this is free, and leaves its turn to others.
+    Waits { task_id: &'a TaskId, what: &'a str },
     /// What a command wrote, without secrets. `skipped` bytes before it were not kept.
     Output { task_id: &'a TaskId, skipped: u64, bytes: &'a [u8] },
     /// Time has passed, and that is all.

@@ -33,7 +33,7 @@ pub(super) fn is_overridden(session: &Document, task_id: &TaskId) -> bool {
 
 impl Run<'_> {
     /// Asks a task's verification.
-    pub(super) async fn verify(&mut self, task: &PlanTask) -> Result<Verified, RunError> {
+    pub(super) async fn verify(&self, task: &PlanTask) -> Result<Verified, RunError> {
         let Some(verification) = &task.verification else { return Ok(Verified::Passed) };
         let judge = |output: &str| flow::judge(verification, output);
         let command = &verification.command;
@@ -55,11 +55,11 @@ impl Run<'_> {
     /// What a verification comes to for a task whose commands are done. An error is what keeps it
     /// from being done.
     pub(super) async fn judge_task(
-        &mut self,
+        &self,
         task: &PlanTask,
     ) -> Result<Result<Option<&'static str>, String>, RunError> {
         let verified = self.verify(task).await?;
-        let is_overridden = is_overridden(self.session(), &task.id);
+        let is_overridden = is_overridden(&self.session(), &task.id);
         Ok(match verified {
             Verified::Passed => Ok(None),
             _ if is_overridden => Ok(Some("overridden")),
@@ -71,7 +71,7 @@ impl Run<'_> {
         })
     }
 
-    fn defer(&mut self, task: &PlanTask, reason: DeferReason) {
+    fn defer(&self, task: &PlanTask, reason: DeferReason) {
         let Some(verification) = &task.verification else { return };
         let (task_id, command) = (task.id.clone(), verification.command.clone());
         self.note(&format!(
@@ -82,8 +82,8 @@ impl Run<'_> {
     }
 
     /// Looks again at what could not be told before. Says what is still not known.
-    pub(super) async fn verify_what_was_deferred(&mut self) -> Result<(), RunError> {
-        self.flush()?;
+    pub(super) async fn verify_what_was_deferred(&self) -> Result<(), RunError> {
+        self.ledger.is_durable().await;
         let open = |deferred: &&DeferredVerification| !deferred.resolved;
         let mut deferred: Vec<_> =
             self.session().deferred_verifications.iter().filter(open).cloned().collect();
@@ -94,11 +94,11 @@ impl Run<'_> {
         for DeferredVerification { task_id, command, .. } in deferred {
             let is_done = |record: &TaskRecord| record.status == TaskStatus::Completed;
             let planned = plan.task(&task_id).filter(|task| {
-                self.task_record(task).is_some_and(is_done)
+                self.task_record(task).is_some_and(|record| is_done(&record))
                     && task.verification.as_ref().is_some_and(|v| v.command == command)
             });
             let Some(task) = planned else { continue };
-            if !self.may_go_on().await? {
+            if !self.may_go_on()? {
                 return Ok(());
             }
             match self.verify(task).await? {
@@ -123,7 +123,8 @@ impl Run<'_> {
                 }
             }
         }
-        self.flush().map(drop)
+        self.ledger.is_durable().await;
+        Ok(())
     }
 }
 

@@ -92,6 +92,8 @@ pub struct Wishes {
     pub shell_integration: Option<ShellChoice>,
     /// Whether somebody is there who decides what comes up.
     pub attended: bool,
+    /// How many tasks may go on at once, where that was said.
+    pub jobs: Option<usize>,
 }
 
 impl Wishes {
@@ -108,11 +110,12 @@ impl Wishes {
             from: None,
             shell_integration: None,
             attended: false,
+            jobs: None,
         }
     }
 
     pub(super) fn options(&self, agent: Agent) -> Options {
-        let Self { mode, keep_going, interrupted, shell_integration, attended, .. } = *self;
+        let Self { mode, keep_going, interrupted, shell_integration, attended, jobs, .. } = *self;
         let mode = mode.unwrap_or(ExecutionMode::AllAtOnce);
         Options {
             agent,
@@ -122,6 +125,7 @@ impl Wishes {
             attended,
             mode,
             review: mode == ExecutionMode::ReviewEachStep,
+            jobs,
             mended: Vec::new(),
         }
     }

@@ -1,19 +1,60 @@
 //! A journal line for a person.
 
-use super::{plural, visible};
-use crate::model::{AttemptOutcome, CommandFinished, CommandVerdict, Event, EventKind};
+use std::collections::HashMap;
 
-/// Number, time, what happened, and to what.
-pub fn history_line(event: &Event) -> String {
-    let what = about(&event.kind);
-    let line = format!(
-        "{:>5}  {}  {:<21}  {}",
-        event.seq,
-        event.timestamp.readable(),
-        event.kind.name(),
-        visible(&what)
-    );
-    line.trim_end().to_owned()
+use super::{plural, text::comma_list, visible};
+use crate::model::{
+    AttemptOutcome, CommandFinished, CommandVerdict, Event, EventKind, InFlight, TaskId,
+};
+
+/// Turns events into lines, in the order they happened: the end of a command names but one of the
+/// tasks that it served, and its beginning all of them.
+#[derive(Debug, Default)]
+pub struct History {
+    /// The attempts under way that serve several tasks, by their number.
+    shared: HashMap<u64, Vec<TaskId>>,
+}
+
+impl History {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number, time, what happened, and to what.
+    pub fn line(&mut self, event: &Event) -> String {
+        let what = match &event.kind {
+            EventKind::CommandFinished(finished) => self.finished(finished),
+            kind => about(kind),
+        };
+        match &event.kind {
+            EventKind::CommandStarted(started) => self.began(event.seq, &started.task_ids),
+            EventKind::SessionImported { document, .. } => {
+                let open = document.tasks.values().flat_map(|task| &task.in_flight);
+                open.for_each(|InFlight { seq, task_ids, .. }| self.began(*seq, task_ids));
+            }
+            _ => {}
+        }
+        let line = format!(
+            "{:>5}  {}  {:<21}  {}",
+            event.seq,
+            event.timestamp.readable(),
+            event.kind.name(),
+            visible(&what)
+        );
+        line.trim_end().to_owned()
+    }
+
+    fn began(&mut self, seq: u64, task_ids: &[TaskId]) {
+        if task_ids.len() > 1 {
+            self.shared.insert(seq, task_ids.to_vec());
+        }
+    }
+
+    fn finished(&mut self, finished: &CommandFinished) -> String {
+        let served = self.shared.remove(&finished.started_seq);
+        let served = served.unwrap_or_else(|| vec![finished.task_id.clone()]);
+        format!("{}: {} ({})", comma_list(&served), finished.command, ending(finished))
+    }
 }
 
 fn about(kind: &EventKind) -> String {
@@ -63,11 +104,10 @@ fn about(kind: &EventKind) -> String {
         | EventKind::TaskReset { task_id, reason }
         | EventKind::OverrideRecorded { task_id, reason, .. } => format!("{task_id}: {reason}"),
         EventKind::CommandStarted(started) => {
-            let tasks: Vec<_> = started.task_ids.iter().map(ToString::to_string).collect();
-            format!("{}: {}", tasks.join(", "), started.command)
+            format!("{}: {}", comma_list(&started.task_ids), started.command)
         }
         EventKind::CommandFinished(finished) => {
-            format!("{}: {} ({})", finished.task_id, finished.command, ending(finished))
+            format!("{}: {}", finished.task_id, finished.command)
         }
         EventKind::CommandSkipped(skipped) => format!("{}: {}", skipped.task_id, skipped.command),
         EventKind::ProbeFinished(probe) => format!("{}: {}", probe.task_id, probe.command),

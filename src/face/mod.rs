@@ -29,7 +29,7 @@ pub use catalog::{
 pub use completion::completion_text;
 pub use diagnostics::{ValidationCounts, ValidationReport, diagnostic_text, validation_summary};
 pub use doctor::{findings_json, findings_text};
-pub use history::history_line;
+pub use history::History;
 pub use live::Live;
 pub use plan::{gate_text, plan_json, plan_screen, plan_text};
 pub use progress::{Progress, goodbye, log_header, log_text};

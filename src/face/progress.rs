@@ -1,8 +1,18 @@
 //! A run as plain lines, for a terminal or a file.
 
-use std::{fmt::Write, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+    time::Duration,
+};
 
-use super::{doctor::repair_hint, durations::took, note_text, plural, visible};
+use super::{
+    doctor::repair_hint,
+    durations::took,
+    note_text, plural,
+    text::{and_list, comma_list},
+    visible,
+};
 use crate::{
     engine::{Ended, Told},
     model::{
@@ -11,15 +21,20 @@ use crate::{
     },
 };
 
-/// Turns what a run tells into lines.
+/// Turns what a run tells into lines. Lines that are set in belong to the task that was named last:
+/// where several run at once, one that has been named is named again before it goes on.
 #[derive(Debug, Default)]
 pub struct Progress {
     tasks: usize,
     begun: usize,
+    /// The tasks that have got their number.
+    counted: HashSet<TaskId>,
     /// The task that was named last.
     named: Option<TaskId>,
+    /// The task that lines were about before any was named.
+    unnamed: Option<TaskId>,
     /// Output that has not come to the end of its line.
-    unfinished: Vec<u8>,
+    unfinished: HashMap<TaskId, Vec<u8>>,
 }
 
 impl Progress {
@@ -31,16 +46,20 @@ impl Progress {
         let mut text = String::new();
         match told {
             Told::Event(event) => self.event(event, &mut text),
-            Told::Begins { settled, total, .. } => {
-                (self.begun, self.tasks) = (*settled, *total);
+            Told::Begins { settled, plan } => {
+                (self.begun, self.tasks) = (settled.len(), plan.tasks.len());
+                self.counted.clear();
             }
             Told::Resumes(context) => text.push_str(&super::resuming_text(context)),
             Told::TakenUp { task_id, command } => {
-                self.name(task_id, &mut text);
+                self.begin(task_id, &mut text);
                 let _ = writeln!(text, "  $ {} (begun by an earlier run)", visible(command));
             }
-            Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes, &mut text),
-            Told::Tick | Told::TerminalLent(_) => {}
+            Told::Output { task_id, skipped, bytes } => {
+                let lines = self.output(task_id, *skipped, bytes);
+                self.go_on(task_id, &lines, &mut text);
+            }
+            Told::Tick | Told::Waits { .. } | Told::TerminalLent(_) => {}
             Told::Plan(plan) => text.push_str(&super::plan_text(plan, true)),
             Told::Repaired(ended) => text.push_str(&goodbye(ended)),
             Told::Note(note) => text.push_str(&note_text(note)),
@@ -48,44 +67,71 @@ impl Progress {
         text
     }
 
-    fn output(&mut self, skipped: u64, bytes: &[u8], text: &mut String) {
+    /// The lines of a task's output that have come to their end.
+    fn output(&mut self, task_id: &TaskId, skipped: u64, bytes: &[u8]) -> String {
+        let mut lines = String::new();
         if skipped > 0 {
-            self.end_line(text);
-            let _ = writeln!(text, "  … {skipped} bytes of output not shown");
+            lines = self.end_line(task_id);
+            let _ = writeln!(lines, "  … {skipped} bytes of output not shown");
         }
-        self.unfinished.extend_from_slice(bytes);
-        let Some(end) = self.unfinished.iter().rposition(|byte| *byte == b'\n') else {
+        let unfinished = self.unfinished.entry(task_id.clone()).or_default();
+        unfinished.extend_from_slice(bytes);
+        let Some(end) = unfinished.iter().rposition(|byte| *byte == b'\n') else {
             // A line without an end is not waited for for ever.
-            if self.unfinished.len() > LONGEST_LINE {
-                self.end_line(text);
+            if unfinished.len() > LONGEST_LINE {
+                lines += &self.end_line(task_id);
             }
-            return;
+            return lines;
         };
-        let rest = self.unfinished.split_off(end + 1);
-        let lines = std::mem::replace(&mut self.unfinished, rest);
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            output_line(line, text);
+        let rest = unfinished.split_off(end + 1);
+        let whole = std::mem::replace(unfinished, rest);
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            output_line(line, &mut lines);
         }
+        lines
     }
 
-    fn end_line(&mut self, text: &mut String) {
-        if !self.unfinished.is_empty() {
-            output_line(&std::mem::take(&mut self.unfinished), text);
+    fn end_line(&mut self, task_id: &TaskId) -> String {
+        let mut line = String::new();
+        if let Some(rest) = self.unfinished.remove(task_id).filter(|rest| !rest.is_empty()) {
+            output_line(&rest, &mut line);
         }
+        line
     }
 
-    /// Names a task once, when something of it begins in this run.
-    fn name(&mut self, task_id: &TaskId, text: &mut String) {
+    /// Names a task when something of it begins in this run.
+    fn begin(&mut self, task_id: &TaskId, text: &mut String) {
         if self.named.as_ref() != Some(task_id) {
-            self.named = Some(task_id.clone());
-            if self.tasks == 0 {
-                // How many there are is not known yet: something is decided before the run begins.
-                let _ = writeln!(text, "{task_id}");
-                return;
-            }
-            self.begun += 1;
-            let _ = writeln!(text, "[{}/{}] {task_id}", self.begun, self.tasks);
+            self.name(task_id, text);
         }
+    }
+
+    /// Says what is new of a task, under its name.
+    fn go_on(&mut self, task_id: &TaskId, lines: &str, text: &mut String) {
+        if lines.is_empty() {
+            return;
+        }
+        match self.named.as_ref().or(self.unnamed.as_ref()) {
+            // Before the run begins, what is said is about no task in particular.
+            None if self.tasks == 0 => {}
+            None => self.unnamed = Some(task_id.clone()),
+            Some(known) if known == task_id => {}
+            Some(_) => self.name(task_id, text),
+        }
+        text.push_str(lines);
+    }
+
+    /// The first time with its number, if there are as many as was said.
+    fn name(&mut self, task_id: &TaskId, text: &mut String) {
+        self.named = Some(task_id.clone());
+        let is_new = self.begun < self.tasks && self.counted.insert(task_id.clone());
+        let _ = if is_new {
+            self.begun += 1;
+            writeln!(text, "[{}/{}] {task_id}", self.begun, self.tasks)
+        } else {
+            // How many there are is not known either while something is decided before the run.
+            writeln!(text, "{task_id}")
+        };
     }
 
     fn event(&mut self, event: &Event, text: &mut String) {
@@ -96,45 +142,61 @@ impl Progress {
                 writeln!(text, "plan of {}", plural(tasks.len(), "task"))
             }
             EventKind::TaskStarted { task_id } => {
-                self.name(task_id, text);
+                self.begin(task_id, text);
                 Ok(())
             }
             EventKind::CommandStarted(started) => {
-                self.name(&started.task_id, text);
+                self.begin(&started.task_id, text);
                 let again = if started.attempt > 1 {
                     format!(" (try {})", started.attempt)
                 } else {
                     String::new()
                 };
+                let served = if started.task_ids.len() > 1 {
+                    format!(" (for {})", and_list(&started.task_ids))
+                } else {
+                    String::new()
+                };
                 let lines: Vec<_> = started.command.trim_end().lines().map(visible).collect();
-                writeln!(text, "  $ {}{again}", lines.join("\n    "))
-            }
-            EventKind::CommandFinished(finished) => {
-                self.end_line(text);
-                finished_line(finished, text)
-            }
-            EventKind::TaskCompleted { result, .. } => {
-                let there = result.get("already_installed").is_some_and(|there| there == true);
-                let what = if there { "already there" } else { "done" };
-                match result.get("version").and_then(|version| version.as_str()) {
-                    Some(version) => writeln!(text, "  {what}: {}", visible(version)),
-                    None => writeln!(text, "  {what}"),
-                }
-            }
-            EventKind::TaskFailed { error, failure_context, .. } => {
-                let class = visible(&failure_context.error_type);
-                let _ = writeln!(text, "  failed ({class}): {}", visible(error));
-                writeln!(text, "  {}", visible(&failure_context.suggested_resolution))
+                writeln!(text, "  $ {}{again}{served}", lines.join("\n    "))
             }
             EventKind::TaskSkipped { task_id, reason, .. } => {
-                self.name(task_id, text);
+                self.begin(task_id, text);
                 writeln!(text, "  skipped: {}", visible(reason))
+            }
+            EventKind::CommandFinished(finished) => {
+                let mut lines = self.end_line(&finished.task_id);
+                let written = finished_line(finished, &mut lines);
+                self.go_on(&finished.task_id, &lines, text);
+                written
+            }
+            EventKind::TaskCompleted { task_id, result } => {
+                let there = result.get("already_installed").is_some_and(|there| there == true);
+                let what = if there { "already there" } else { "done" };
+                let lines = match result.get("version").and_then(|version| version.as_str()) {
+                    Some(version) => format!("  {what}: {}\n", visible(version)),
+                    None => format!("  {what}\n"),
+                };
+                self.go_on(task_id, &lines, text);
+                Ok(())
+            }
+            EventKind::TaskFailed { task_id, error, failure_context } => {
+                let class = visible(&failure_context.error_type);
+                let advice = visible(&failure_context.suggested_resolution);
+                let lines = format!("  failed ({class}): {}\n  {advice}\n", visible(error));
+                self.go_on(task_id, &lines, text);
+                Ok(())
             }
             EventKind::ShellBlockWritten(written) if written.error.is_none() => {
                 let what = if written.changed { "added to" } else { "is in" };
-                writeln!(text, "  {what} {}", visible(&written.file))
+                let line = format!("  {what} {}\n", visible(&written.file));
+                self.go_on(&written.task_id, &line, text);
+                Ok(())
             }
-            EventKind::TaskReset { reason, .. } => writeln!(text, "  {}", visible(reason)),
+            EventKind::TaskReset { task_id, reason } => {
+                self.go_on(task_id, &format!("  {}\n", visible(reason)), text);
+                Ok(())
+            }
             _ => Ok(()),
         };
     }
@@ -215,7 +277,7 @@ pub fn goodbye(ended: &Ended) -> String {
 
 /// The line above the output of an attempt.
 pub fn log_header(
-    task_id: &TaskId,
+    task_ids: &[TaskId],
     command: &str,
     outcome: Option<AttemptOutcome>,
     exit_code: Option<i32>,
@@ -230,7 +292,7 @@ pub fn log_header(
         (_, _, Some(signal)) => format!("signal {signal}"),
         _ => "ended".into(),
     };
-    format!("== {task_id} $ {} ({ended})\n", visible(command))
+    format!("== {} $ {} ({ended})\n", comma_list(task_ids), visible(command))
 }
 
 /// Output that orders no terminal about, with a word about what is missing before it.
@@ -243,4 +305,159 @@ pub fn log_text(bytes: &[u8], left_out: u64) -> String {
         let _ = writeln!(text, "{}", safe_line(line.trim_end_matches('\r')));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use indexmap::IndexMap;
+    use serde_json::Map;
+
+    use super::Progress;
+    use crate::{
+        engine::Told,
+        model::{
+            Agent, AttemptOutcome, CommandFinished, CommandStarted, CommandVerdict, Event,
+            EventKind, Plan, PlanFormat, PlanTask, TaskId, Timestamp,
+        },
+    };
+
+    fn id(name: &str) -> TaskId {
+        name.parse().unwrap()
+    }
+
+    /// What is said of a run of so many tasks.
+    struct Talk {
+        progress: Progress,
+        said: String,
+    }
+
+    impl Talk {
+        fn of(total: usize) -> Self {
+            let mut talk = Self { progress: Progress::new(), said: String::new() };
+            let tasks = (0..total).map(|n| PlanTask::new(id(&format!("task-{n}")))).collect();
+            let (format, user_data) = (PlanFormat::V1, IndexMap::new());
+            let plan = &Plan { format, digest: None, profile: None, user_data, tasks };
+            talk.tell(&Told::Begins { settled: &HashSet::new(), plan });
+            talk
+        }
+
+        fn tell(&mut self, told: &Told<'_>) -> &mut Self {
+            self.said += &self.progress.lines(told);
+            self
+        }
+
+        fn event(&mut self, kind: EventKind) -> &mut Self {
+            let chain = "0".repeat(64).parse().unwrap();
+            let timestamp = Timestamp::clamped(0);
+            self.tell(&Told::Event(&Event { seq: 1, timestamp, batch: None, kind, chain, end: 0 }))
+        }
+
+        fn begins(&mut self, task: &str) -> &mut Self {
+            self.event(EventKind::TaskStarted { task_id: id(task) })
+        }
+
+        fn runs(&mut self, tasks: &[&str], command: &str) -> &mut Self {
+            self.event(EventKind::CommandStarted(Box::new(CommandStarted {
+                task_id: id(tasks[0]),
+                task_ids: tasks.iter().map(|task| id(task)).collect(),
+                command_index: 0,
+                attempt: 1,
+                command: command.into(),
+                arguments: Vec::new(),
+                agent: Agent::user(),
+                description: None,
+                user_choice: None,
+                idempotent: true,
+                digest: "0".repeat(64).parse().unwrap(),
+                cookie: String::new(),
+                boot_id: String::new(),
+            })))
+        }
+
+        fn writes(&mut self, task: &str, bytes: &str) -> &mut Self {
+            let (task_id, bytes) = (&id(task), bytes.as_bytes());
+            self.tell(&Told::Output { task_id, skipped: 0, bytes })
+        }
+
+        fn ends(&mut self, task: &str) -> &mut Self {
+            self.event(EventKind::CommandFinished(Box::new(CommandFinished {
+                started_seq: 1,
+                task_id: id(task),
+                command: String::new(),
+                arguments: Vec::new(),
+                agent: Agent::user(),
+                status: CommandVerdict::Success,
+                outcome: AttemptOutcome::Exited,
+                exit_code: Some(0),
+                signal: None,
+                duration_ms: 1500,
+                error: None,
+                output_summary: None,
+                recovered: false,
+                log: None,
+                resume: None,
+            })))
+        }
+
+        fn is_done(&mut self, task: &str) -> &mut Self {
+            self.event(EventKind::TaskCompleted { task_id: id(task), result: Map::new() })
+        }
+    }
+
+    #[test]
+    fn one_after_the_other_each_is_named_once() {
+        let mut talk = Talk::of(2);
+        talk.begins("a").runs(&["a"], "make a").writes("a", "half").writes("a", " a line\nand");
+        talk.ends("a").is_done("a").begins("b").runs(&["b"], "make b").ends("b").is_done("b");
+        assert_eq!(
+            talk.said,
+            "[1/2] a\n  $ make a\n  | half a line\n  | and\n  ok, 1.5 s\n  done\n\
+             [2/2] b\n  $ make b\n  ok, 1.5 s\n  done\n"
+        );
+    }
+
+    #[test]
+    fn whoever_goes_on_after_another_is_named_again_and_counted_once() {
+        let mut talk = Talk::of(2);
+        talk.begins("a").runs(&["a"], "make a").begins("b").runs(&["b"], "make b");
+        talk.writes("a", "one\n").writes("a", "two\n").writes("b", "three\n");
+        talk.ends("b").ends("a").is_done("a").is_done("b");
+        assert_eq!(
+            talk.said,
+            "[1/2] a\n  $ make a\n[2/2] b\n  $ make b\na\n  | one\n  | two\nb\n  | three\n  \
+             ok, 1.5 s\na\n  ok, 1.5 s\n  done\nb\n  done\n"
+        );
+    }
+
+    #[test]
+    fn half_a_line_waits_for_its_own_end_and_names_nobody() {
+        let mut talk = Talk::of(2);
+        talk.begins("a").begins("b").writes("a", "left ").writes("b", "right ");
+        talk.writes("a", "over\n").writes("b", "here").ends("b");
+        assert_eq!(
+            talk.said,
+            "[1/2] a\n[2/2] b\na\n  | left over\nb\n  | right here\n  ok, 1.5 s\n"
+        );
+    }
+
+    #[test]
+    fn a_call_says_once_whom_it_serves() {
+        let mut talk = Talk::of(3);
+        talk.begins("a").begins("b").begins("c").runs(&["a", "b", "c"], "get a b c");
+        talk.writes("a", "got them\n").ends("a").is_done("a").is_done("b").is_done("c");
+        assert_eq!(
+            talk.said,
+            "[1/3] a\n[2/3] b\n[3/3] c\na\n  $ get a b c (for a, b and c)\n  | got them\n  \
+             ok, 1.5 s\n  done\nb\n  done\nc\n  done\n"
+        );
+    }
+
+    #[test]
+    fn no_number_goes_past_the_total() {
+        let mut talk = Talk::of(1);
+        talk.begins("a").begins("b").begins("a");
+        assert_eq!(talk.said, "[1/1] a\nb\na\n");
+    }
 }

@@ -50,13 +50,13 @@ pub fn status_text(context: &Context) -> String {
         let command = one_line(&current.command);
         // Of one that nobody is at work on, nobody knows.
         let name = if current.silent_seconds.is_some() { "running" } else { "last ran" };
-        lines.line(name, &format!("{}: {command}", current.task_id));
+        let tasks = some(current.task_ids.iter().map(ToString::to_string).collect());
+        lines.line(name, &format!("{tasks}: {command}"));
         if let Some(silent) = current.silent_seconds.as_ref().filter(|_| current.stalled) {
             let usual = current.usual_seconds.as_ref().map(about_seconds);
             let usual =
                 usual.map_or_else(String::new, |usual| format!("; it used to take {usual}"));
-            let what =
-                format!("{}: no output for {}{usual}", current.task_id, took_seconds(silent));
+            let what = format!("{tasks}: no output for {}{usual}", took_seconds(silent));
             lines.line("stalled", &what);
         }
     }

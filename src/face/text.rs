@@ -7,6 +7,20 @@ pub fn plural(count: usize, noun: &str) -> String {
     crate::engine::count(count as u64, noun)
 }
 
+/// `a, b, c`.
+pub(super) fn comma_list(names: &[impl ToString]) -> String {
+    names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// `a, b and c`.
+pub(super) fn and_list(names: &[impl ToString]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first @ .., last] => format!("{} and {}", comma_list(first), last.to_string()),
+    }
+}
+
 /// Something to know, line by line.
 pub fn note_text(note: &str) -> String {
     let mut text = String::new();
@@ -54,7 +68,7 @@ pub(super) fn is_deceptive(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{plural, visible};
+    use super::{and_list, plural, visible};
 
     #[test]
     fn ordinary_text_in_any_language_is_left_alone() {
@@ -76,5 +90,12 @@ mod tests {
     fn one_is_not_many() {
         assert_eq!(plural(1, "session"), "1 session");
         assert_eq!(plural(0, "session"), "0 sessions");
+    }
+
+    #[test]
+    fn names_are_listed_as_they_are_said() {
+        assert_eq!(and_list(&["a"]), "a");
+        assert_eq!(and_list(&["a", "b"]), "a and b");
+        assert_eq!(and_list(&["a", "b", "c"]), "a, b and c");
     }
 }

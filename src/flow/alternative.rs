@@ -88,7 +88,9 @@ fn same(failed: &PlanTask, task: &Task, other: Recipe) -> Alternative {
             command.env.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
-    let planned = PlanTask { variant, packages, commands, manual: Vec::new(), ..failed.clone() };
+    // It is run on its own: what it came after in the plan is not there to stand behind.
+    let (after, manual) = (Vec::new(), Vec::new());
+    let planned = PlanTask { variant, after, packages, commands, manual, ..failed.clone() };
     let in_place_of = failed.id.clone();
     Alternative { in_place_of, title, way: Way::Recipe(Box::new(planned)) }
 }

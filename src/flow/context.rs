@@ -1,6 +1,10 @@
 //! Where a session stands, for someone who knows nothing of it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::Serialize;
 
@@ -98,14 +102,17 @@ pub struct TaskLine {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Current {
+    /// The first of `task_ids`.
     pub task_id: TaskId,
+    /// Every task that it serves.
+    pub task_ids: Vec<TaskId>,
     pub command_index: usize,
     pub command: String,
     pub attempt: u32,
     pub started_at: Timestamp,
     /// How long it has said nothing, if somebody is at work on it.
     pub silent_seconds: Option<Seconds>,
-    /// How long the task took in an earlier session.
+    /// How long its tasks took in an earlier session.
     pub usual_seconds: Option<Seconds>,
     /// Whether it has been silent for longer than it should.
     pub stalled: bool,
@@ -152,6 +159,9 @@ impl Context {
     pub fn of(document: &Document, around: &Around<'_>) -> Self {
         let open =
             document.tasks.values().flat_map(|task| task.in_flight.iter().map(move |o| (task, o)));
+        // One that serves several tasks is open for each of them, and runs once.
+        let mut seen = HashSet::new();
+        let open = open.filter(|(_, open)| seen.insert(open.seq));
         let current: Vec<_> = open.map(|(task, open)| running(task, open, around)).collect();
         let is_stalled = current.iter().any(|current| current.stalled);
         let status = state(document, around, is_stalled);
@@ -236,11 +246,19 @@ fn waiting(document: &Document) -> Option<&ResumePoint> {
 fn running(task: &TaskRecord, open: &InFlight, around: &Around<'_>) -> Current {
     let heard = around.heard.get(&open.seq).unwrap_or(&open.started_at).max(&open.started_at);
     let silent = Duration::from_millis(around.now.millis_since(heard));
-    let usual = around.usual.get(&task.task_id).copied();
+    let task_ids = match open.task_ids.as_slice() {
+        [] => vec![task.task_id.clone()],
+        served => served.to_vec(),
+    };
+    // Each of them knows its share.
+    let usual = task_ids.iter().try_fold(Duration::ZERO, |sum, id| {
+        around.usual.get(id).map(|share| sum.saturating_add(*share))
+    });
     let patience = usual.map_or(LONG_SILENCE, |usual| usual.saturating_mul(2).max(SHORT_SILENCE));
     let is_at_work = around.is_at_work();
     Current {
-        task_id: task.task_id.clone(),
+        task_id: task_ids.first().unwrap_or(&task.task_id).clone(),
+        task_ids,
         command_index: open.command_index,
         command: open.command.clone(),
         attempt: open.attempt,

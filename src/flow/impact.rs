@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use super::{plan_difference, waiting_for};
 use crate::model::{Document, Impact, Plan, PlanTask, TaskId, TaskStatus, environment_name};
 
@@ -118,12 +120,22 @@ fn begin_anew(session: &Document, before: &Plan, now: &Plan, impact: Impact) -> 
 fn is_made_otherwise(id: &TaskId, before: &Plan, now: &Plan, told: &[String]) -> bool {
     match (before.task(id), now.task(id)) {
         (Some(known), Some(task)) => {
-            let (known, task) = (known.executable_json(), task.executable_json());
+            let (known, task) = (made_by(known), made_by(task));
             known != task || told.iter().any(|name| task.to_string().contains(name))
         }
         // What was executed without being planned was executed otherwise.
         _ => true,
     }
+}
+
+/// What brings a task about. What it merely comes after does not: where that is all that changed, what
+/// is done need not be done again.
+fn made_by(task: &PlanTask) -> Value {
+    let mut executable = task.executable_json();
+    if let Value::Object(fields) = &mut executable {
+        fields.remove("after");
+    }
+    executable
 }
 
 /// What is said of a task otherwise than before.
@@ -151,7 +163,7 @@ fn changed_data(before: &Plan, now: &Plan) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -213,6 +225,20 @@ mod tests {
         assert_eq!(names(&found.dropped), ["emacs"]);
         assert_eq!(names(&found.added), ["helix"]);
         assert_eq!(names(&found.to_review()), ["vim"]);
+    }
+
+    #[test]
+    fn what_is_done_is_not_done_again_because_something_new_had_better_come_first() {
+        let git = json!({"id": "git", "commands": [{"command": "get git"}]});
+        let before = plan("web", &json!([git]));
+        let mut behind = git.clone();
+        behind["after"] = json!(["delta"]);
+        let now = plan("web", &json!([{"id": "delta"}, behind]));
+        let session = session(&json!({"git": task("git", "completed")}));
+        let found = Assessment::of(&session, &before, &now);
+        assert_eq!(found.impact, Impact::Moderate);
+        assert_eq!((found.begin_anew, found.to_redo), (vec![], vec![]));
+        assert!(found.difference.contains(&"+ git: after[0]: delta".to_owned()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod agenda;
 mod alternative;
 mod answer;
+mod blame;
 mod classes;
 mod conflict;
 mod context;
@@ -13,6 +14,7 @@ mod found;
 pub mod gates;
 mod given_plan;
 mod impact;
+mod locks;
 mod machine_facts;
 mod next_step;
 mod offer;
@@ -28,6 +30,7 @@ mod rehearsal;
 mod repair;
 mod requirements;
 mod rights;
+mod schedule;
 mod screen;
 mod second_thoughts;
 mod selection;
@@ -42,6 +45,7 @@ mod work;
 pub use agenda::{Ask, Asked, Held, Wanted};
 pub use alternative::{Alternative, Way, alternatives};
 pub use answer::valid_answers;
+pub use blame::blamed;
 pub use classes::{Diagnosis, diagnose, retries};
 pub use context::{Around, Context, Current, Failed, Live, State, TaskLine};
 pub use examine::{Facts, Finding, MissingFile, examine};
@@ -49,6 +53,7 @@ pub use expiry::{Expiry, how_long};
 pub use found::recorded_facts;
 pub use given_plan::{GivenPlan, completed};
 pub use impact::Assessment;
+pub use locks::locks_of;
 pub use offer::{Offer, Offered, Presence};
 pub use pace::{PhaseCourse, Progress, Timing, duration_of};
 pub use place::place_of;
@@ -62,6 +67,7 @@ pub use requirements::{
     Requirements, STACK_TYPE, TOOLS_ADDED, TOOLS_LEFT_OUT, option_key, tools_named,
 };
 pub use rights::{tasks_that_want_root, wants_root};
+pub use schedule::{Demand, Item, Schedule};
 pub use selection::{Ground, Selection, select, to_look_for};
 pub use shell_block::{
     BlockChange, BlockFlaw, ShellBlock, shell_blocks, with_block, without_block, without_blocks,
@@ -72,5 +78,5 @@ pub use takeover::{back_to_plan, leaves_out, missing_from, told_anew};
 pub use walk::{CUSTOM, Effect, Input, Refusal, Stack, Step, Waiting, Walk};
 pub use work::{
     Unsure, anything_begun, count, deferral, has_begun, is_indeterminate, judge, last_line,
-    missing_dependency, version_in, waiting_for,
+    left_without, missing_dependency, version_in, waiting_for,
 };

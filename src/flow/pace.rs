@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::Around;
 use crate::model::{
-    Checkpoint, CommandStatus, Document, GateStatus, Phase, Seconds, SessionStatus, TaskId,
-    TaskRecord, TaskStatus, Timestamp,
+    Checkpoint, CommandRecord, CommandStatus, Document, GateStatus, Phase, Seconds, SessionStatus,
+    TaskId, TaskRecord, TaskStatus, Timestamp,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -96,13 +96,15 @@ impl Timing {
     }
 }
 
-/// How long the commands of a task took, if all of them succeeded.
+/// How long the commands of a task took, if all of them succeeded. Of one that served several tasks
+/// it is this one's share.
 pub fn duration_of(task: &TaskRecord) -> Option<Duration> {
     let planned = || task.commands().iter().filter(|command| command.command_index.is_some());
     let done = task.status == TaskStatus::Completed
         && planned().all(|command| command.status == CommandStatus::Success);
-    let took = planned().filter_map(|command| command.duration_ms).fold(0, u64::saturating_add);
-    (done && took > 0).then(|| Duration::from_millis(took))
+    let shares = planned().filter_map(CommandRecord::share);
+    let took = shares.fold(Duration::ZERO, Duration::saturating_add);
+    (done && !took.is_zero()).then_some(took)
 }
 
 /// What a task took on average, of those whose end is known and that had something to do. Other
@@ -180,5 +182,36 @@ fn course(document: &Document, phase: Phase) -> PhaseCourse {
         paused_seconds: timing.and_then(|timing| timing.paused_seconds.clone()),
         checkpoint: document.checkpoints.get(&phase).copied(),
         issues: issues.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::duration_of;
+    use crate::model::TaskRecord;
+
+    fn task(commands: &serde_json::Value) -> TaskRecord {
+        let task = json!({"task_id": "a", "status": "completed", "commands": commands});
+        serde_json::from_value(task).unwrap()
+    }
+
+    fn command(index: usize, millis: u64, served: &[&str]) -> serde_json::Value {
+        json!({"command": "get", "status": "success", "executed_at": "2026-02-02T14:30:52Z",
+            "command_index": index, "duration_ms": millis, "task_ids": served})
+    }
+
+    #[test]
+    fn a_command_that_served_several_counts_for_each_by_its_share() {
+        let task = task(&json!([command(0, 3000, &["a", "b", "c"]), command(1, 500, &[])]));
+        assert_eq!(duration_of(&task), Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn one_that_took_no_time_says_nothing() {
+        assert_eq!(duration_of(&task(&json!([command(0, 0, &["a", "b"])]))), None);
     }
 }

@@ -63,6 +63,19 @@ pub fn plan_problems(plan: &Plan) -> Vec<Problem> {
                 format!("task `{}` depends on `{needed}`, which is not in the plan", task.id);
             found.add(&format!("tasks[{number}].depends_on"), message);
         }
+        for earlier in &task.after {
+            let message = match places.get(earlier) {
+                _ if *earlier == task.id => format!("task `{earlier}` comes after itself"),
+                None => {
+                    format!("task `{}` comes after `{earlier}`, which is not in the plan", task.id)
+                }
+                Some(at) if *at > number => {
+                    format!("`{earlier}` must stand before `{}`, which comes after it", task.id)
+                }
+                Some(_) => continue,
+            };
+            found.add(&format!("tasks[{number}].after"), message);
+        }
     }
     found.0
 }
@@ -240,6 +253,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_task_comes_after_stands_before_it_in_the_plan() {
+        let tasks = json!([
+            {"id": "first", "after": ["second", "first", "nowhere"]},
+            {"id": "second", "after": ["first"]}
+        ]);
+        assert_eq!(
+            problems(&tasks, &json!({})),
+            [
+                "tasks[0].after: `second` must stand before `first`, which comes after it",
+                "tasks[0].after: task `first` comes after itself",
+                "tasks[0].after: task `first` comes after `nowhere`, which is not in the plan",
+            ]
+        );
+    }
+
+    #[test]
     fn a_plan_that_says_another_digest_than_it_has_is_refused() {
         let mut plan = json!({"format": "plan-v1", "tasks": [{"id": "a"}]});
         plan["digest"] = json!("0".repeat(64));
@@ -251,7 +280,8 @@ mod tests {
     fn a_sound_plan_has_none() {
         let tasks = json!([
             {"id": "a", "path": ["~/.local/bin"], "commands": [{"command": "true"}]},
-            {"id": "b", "depends_on": ["a"]}
+            {"id": "b", "depends_on": ["a"]},
+            {"id": "c", "after": ["a", "b"]}
         ]);
         assert_eq!(problems(&tasks, &json!({"git_name": {"value": "Ada"}})), Vec::<String>::new());
     }

@@ -183,6 +183,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_task_comes_after_is_told() {
+        let plan = |after: Value| json!([{"id": "a"}, {"id": "b"}, {"id": "c", "after": after}]);
+        let (before, now) = (plan(json!(["a"])), plan(json!(["b"])));
+        assert_eq!(difference(&before, &now), ["- c: after[0]: a", "+ c: after[0]: b"]);
+        assert_eq!(difference(&plan(json!([])), &now), ["+ c: after[0]: b"]);
+        assert_eq!(difference(&before, &plan(json!([]))), ["- c: after[0]: a"]);
+    }
+
+    #[test]
     fn another_order_is_a_change_too_and_words_are_none() {
         let (a, b) = (json!({"id": "a"}), json!({"id": "b"}));
         let told = difference(&json!([a, b]), &json!([b, a]));

@@ -1,7 +1,7 @@
 //! The plan: from what was asked for, the catalog and what is there, the exact commands in their
 //! order. Pure: the same asked of the same gives the same.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
 
@@ -55,6 +55,7 @@ pub fn plan<'a>(wanted: &Requirements<'a>, ground: Ground<'a>) -> Planned<'a> {
                 .filter_map(|id| selection.tasks.get(id))
                 .map(|chosen| planned(chosen, &selection, wanted, ground, &covered))
                 .collect();
+            note_what_comes_first(&mut plan.tasks, &selection);
             plan.digest = Some(plan.compute_digest());
             Ok(plan)
         }
@@ -71,6 +72,25 @@ fn order(selection: &Selection<'_>) -> Result<Vec<TaskId>, Vec<Vec<TaskId>>> {
     }
     let tasks: Vec<_> = selection.tasks.keys().collect();
     Ok(ordered(&tasks, &edges)?.into_iter().cloned().collect())
+}
+
+/// Notes in each task which others it comes behind without needing them: the order of the plan alone
+/// does not keep two tasks apart that run side by side. Wishes that the order gave up are left out.
+fn note_what_comes_first(tasks: &mut [PlanTask], selection: &Selection<'_>) {
+    let places: HashMap<TaskId, usize> =
+        tasks.iter().enumerate().map(|(at, task)| (task.id.clone(), at)).collect();
+    let mut earlier: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); tasks.len()];
+    for (id, other) in selection.after() {
+        if let (Some(at), Some(before)) = (places.get(id), places.get(other))
+            && before < at
+            && !tasks[*at].depends_on.contains(other)
+        {
+            earlier[*at].insert(*before);
+        }
+    }
+    for (at, earlier) in earlier.into_iter().enumerate() {
+        tasks[at].after = earlier.into_iter().map(|before| tasks[before].id.clone()).collect();
+    }
 }
 
 /// What the session's commands are told, all of them alike: what chosen answers require, and the

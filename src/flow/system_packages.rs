@@ -26,6 +26,16 @@ impl SystemManager {
         }
     }
 
+    /// The one whose lock goes by this name.
+    pub(super) fn named(lock: &str) -> Option<Self> {
+        let name = match lock {
+            "yum" => "dnf",
+            "dpkg" => "apt",
+            lock => lock,
+        };
+        Self::ALL.into_iter().find(|manager| manager.name() == name)
+    }
+
     fn of(manager: PackageManager) -> Option<Self> {
         match manager {
             PackageManager::Apt => Some(Self::Apt),
@@ -77,14 +87,8 @@ impl SystemManager {
 /// The managers whose packages a command of a task may change.
 pub fn managers_of(task: &PlanTask, command: &PlanCommand) -> Vec<SystemManager> {
     let of_task = task.packages.as_ref().and_then(|packages| SystemManager::of(packages.manager));
-    let by_lock = |manager: &SystemManager| {
-        command.locks.iter().any(|lock| {
-            lock == manager.name()
-                || *manager == SystemManager::Dnf && lock == "yum"
-                || *manager == SystemManager::Apt && lock == "dpkg"
-        })
-    };
-    let mut found: Vec<_> = SystemManager::ALL.into_iter().filter(by_lock).collect();
+    let by_lock = command.locks.iter().filter_map(|lock| SystemManager::named(lock));
+    let mut found: Vec<_> = by_lock.collect();
     found.extend(of_task);
     found.extend(calls(&command.command).iter().filter_map(SystemManager::changed_by));
     found.sort_unstable();

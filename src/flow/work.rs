@@ -6,8 +6,8 @@ use regex::Regex;
 
 use super::{diagnose, screen::without_orders};
 use crate::model::{
-    AttemptOutcome, DeferReason, Document, ErrorClass, PlanTask, TaskId, TaskRecord, TaskStatus,
-    Verification,
+    AttemptOutcome, DeferReason, Document, ErrorClass, Plan, PlanTask, TaskId, TaskRecord,
+    TaskStatus, Verification,
 };
 
 /// The dependency that keeps a task from being done: one that failed or was passed by.
@@ -16,6 +16,29 @@ pub fn missing_dependency<'a>(session: &Document, task: &'a PlanTask) -> Option<
         let record = session.tasks.get(*needed);
         record.is_some_and(|task| matches!(task.status, TaskStatus::Failed | TaskStatus::Skipped))
     })
+}
+
+/// Tasks that nothing can become of, each with what it needs and is not there: where nothing else is
+/// left to do. Otherwise none: what can still be done may be gone on with.
+pub fn left_without(session: &Document, plan: &Plan) -> Vec<(TaskId, TaskId)> {
+    let status = |id: &TaskId| session.tasks.get(id).map_or(TaskStatus::Pending, |t| t.status);
+    let mut lost: Vec<(TaskId, TaskId)> = Vec::new();
+    for task in &plan.tasks {
+        if status(&task.id).is_settled() || status(&task.id) == TaskStatus::Failed {
+            continue;
+        }
+        let is_lost = |id: &TaskId| lost.iter().any(|(task, _)| task == id);
+        let is_missing = |id: &&TaskId| {
+            matches!(status(id), TaskStatus::Failed | TaskStatus::Skipped) || is_lost(id)
+        };
+        match task.depends_on.iter().find(is_missing) {
+            Some(missing) if status(&task.id) == TaskStatus::Pending => {
+                lost.push((task.id.clone(), missing.clone()));
+            }
+            _ => return Vec::new(),
+        }
+    }
+    lost
 }
 
 /// The tasks that were passed by because of what `retried` are, directly or not.

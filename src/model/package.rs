@@ -84,9 +84,13 @@ impl PackageManager {
 
     /// What it is told to install these. Done twice, it does no more than once.
     pub fn installation(self, packages: &[String]) -> Vec<PlanCommand> {
-        // Older releases of pipx take one name at a time.
-        let at_once = if self == Self::Pipx { 1 } else { packages.len().max(1) };
+        let at_once = if self.takes_several() { packages.len().max(1) } else { 1 };
         packages.chunks(at_once).map(|some| self.invocation(some)).collect()
+    }
+
+    /// Whether one call can install several packages. Older releases of pipx take one name at a time.
+    pub fn takes_several(self) -> bool {
+        self != Self::Pipx
     }
 
     fn invocation(self, packages: &[String]) -> PlanCommand {
@@ -118,7 +122,7 @@ impl PackageManager {
     }
 
     /// The lock that keeps two of its runs apart.
-    fn lock(self) -> &'static str {
+    pub(crate) fn lock(self) -> &'static str {
         match self {
             Self::Cask => "brew",
             other => other.name(),

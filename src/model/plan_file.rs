@@ -24,7 +24,7 @@ pub struct Plan {
     /// What commands are told through the environment: `git_name` is `$GIT_NAME` to them.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub user_data: IndexMap<String, UserDatum>,
-    /// In the order of execution: a task stands behind those it depends on.
+    /// In the order of execution: a task stands behind those it depends on or comes after.
     pub tasks: Vec<PlanTask>,
 }
 
@@ -64,6 +64,9 @@ pub struct PlanTask {
     pub variant: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
+    /// Tasks of this plan it comes behind, whatever becomes of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<TaskId>,
     /// Directories that come first in PATH, for this task and for those that depend on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
@@ -202,6 +205,8 @@ struct ExecutableTask<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     depends_on: &'a [TaskId],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    after: &'a [TaskId],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     path: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     env_setup: Option<&'a str>,
@@ -257,6 +262,7 @@ impl PlanTask {
             layer: None,
             variant: None,
             depends_on: Vec::new(),
+            after: Vec::new(),
             path: Vec::new(),
             env_setup: None,
             detection: None,
@@ -278,6 +284,7 @@ impl PlanTask {
             id: &self.id,
             variant: self.variant.as_deref(),
             depends_on: &self.depends_on,
+            after: &self.after,
             path: &self.path,
             env_setup: self.env_setup.as_deref(),
             detection: self.detection.as_ref(),
@@ -376,7 +383,8 @@ mod tests {
             "user_data": {"git_name": {"value": "Ada", "prompt": "Your name"}, "token": {"secret": true}},
             "tasks": [{
                 "id": "git", "name": "Git", "description": "d", "category": "c", "layer": "l",
-                "variant": "apt", "depends_on": ["base"], "path": ["/opt/bin"], "notes": "n",
+                "variant": "apt", "depends_on": ["base"], "after": ["curl"], "path": ["/opt/bin"],
+                "notes": "n",
                 "env_setup": "export A=1", "packages": {"manager": "apt", "names": ["git"]},
                 "shell_integration": {"bash": "alias g=git"}, "manual": ["sign in"], "secrets": ["token"],
                 "configures": true, "upkeep": true, "found": {"version": "1", "path": "/usr/bin/git"},

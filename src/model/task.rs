@@ -1,5 +1,7 @@
 //! One task of a session: where it stands and what was executed for it.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -145,11 +147,21 @@ pub struct CommandRecord {
     pub log: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<AttemptOutcome>,
+    /// Every task this one execution served, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task_ids: Vec<TaskId>,
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 impl CommandRecord {
+    /// How long it took, as far as that counts for one of the tasks it served: each has the same
+    /// share in it. `None` where nobody knows.
+    pub fn share(&self) -> Option<Duration> {
+        let served = u32::try_from(self.task_ids.len()).unwrap_or(u32::MAX).max(1);
+        self.duration_ms.map(|millis| Duration::from_millis(millis) / served)
+    }
+
     /// Detection first, then the plan's commands in order, then verification and version.
     pub(super) fn place(&self) -> (u8, usize) {
         match (self.kind, self.command_index) {

@@ -204,6 +204,7 @@ fn finished_record(finished: &CommandFinished, open: InFlight) -> CommandRecord 
         recovered: finished.recovered,
         log: finished.log.clone(),
         outcome: Some(finished.outcome),
+        task_ids: if open.task_ids.len() > 1 { open.task_ids } else { Vec::new() },
         extra: Extra::new(),
     }
 }
@@ -242,6 +243,7 @@ fn blank_command(at: &Timestamp) -> CommandRecord {
         recovered: false,
         log: None,
         outcome: None,
+        task_ids: Vec::new(),
         extra: Extra::new(),
     }
 }

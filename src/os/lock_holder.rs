@@ -59,8 +59,17 @@ fn listed(path: &Path) -> Option<LockHolder> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     locks.lines().filter_map(held).find_map(|(pid, device, inode)| {
         let is_it = inode == metadata.ino() && devices.contains(&device);
-        is_it.then_some(LockHolder { pid, name: None })
+        (is_it && !is_ours(pid)).then_some(LockHolder { pid, name: None })
     })
+}
+
+/// Whether a process is one of this program's. Where two file systems number their files alike, our
+/// own locks look like those of others.
+#[cfg(target_os = "linux")]
+fn is_ours(pid: Option<u32>) -> bool {
+    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+    let theirs = pid.and_then(|pid| program(&pid.to_string()));
+    theirs.is_some() && theirs == program("self")
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -95,7 +95,8 @@ fn a_session_goes_from_in_progress_to_paused_and_back_on_resume() {
     let shop = Workshop::new();
     shop.put("hold", "vim");
     let catalog = shop.catalog();
-    let words = ["--catalog", catalog.to_str().unwrap(), "--json", "start", "web", "--yes"];
+    let start = ["--json", "start", "web", "--yes", "--jobs", "1"];
+    let words = [&["--catalog", catalog.to_str().unwrap()], &start[..]].concat();
     let mut child = shop.home.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
     wait_until("the wait", || shop.tries("vim") == 1);
     // From another terminal.
@@ -127,7 +128,7 @@ fn a_session_goes_from_in_progress_to_paused_and_back_on_resume() {
 fn a_task_goes_from_pending_through_in_progress_to_completed_failed_and_again() {
     let shop = Workshop::new();
     shop.put("broken", "vim");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    let id = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     let events = shop.home.events(&id);
     assert_eq!(task_states(&events, "base"), ["pending", "in_progress", "completed"]);
     assert_eq!(task_states(&events, "vim"), ["pending", "in_progress", "failed"]);
@@ -182,7 +183,7 @@ fn a_task_goes_from_failed_to_skipped_by_a_person_and_from_pending_for_what_it_n
 fn a_task_goes_from_pending_to_skipped_by_a_person_who_goes_on_elsewhere() {
     let shop = Workshop::new();
     shop.put("broken", "base");
-    let id = shop.session(3, &["start", "--add", "base,lamp,card", "--yes"]);
+    let id = shop.session(3, &["start", "--add", "base,lamp,card", "--yes", "--jobs", "1"]);
     let last = shop.tasks(&id).last().unwrap().0.clone();
     shop.session(0, &["resume", &id, "--from", &last]);
     let events = shop.home.events(&id);

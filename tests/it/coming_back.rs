@@ -138,7 +138,7 @@ fn what_another_machine_could_have_is_passed_by_with_the_reason() {
 fn whoever_has_several_sessions_is_asked_which_with_their_place_and_age() {
     let shop = Workshop::new();
     shop.put("broken", "vim");
-    let failed = shop.session(3, &["start", "web", "--yes"]);
+    let failed = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     let waiting = shop.session(4, &["start", "systems"]);
     let mut screen = shop.on_screen("resume");
     screen.sees("Which session do you want to go on with?");
@@ -277,7 +277,7 @@ fn after_a_restart_what_was_done_is_looked_at_and_what_is_gone_is_done_again() {
     shop.take("broken", "database");
     // What was in memory only is gone.
     shop.take("made", "vim");
-    let Some(output) = after_restart(&shop, &format!("resume {id}")) else { return };
+    let Some(output) = after_restart(&shop, &format!("resume {id} --jobs 1")) else { return };
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(output.stderr.contains("the machine was restarted since"), "{}", output.stderr);
     assert!(output.stderr.contains("not there any more: vim"), "{}", output.stderr);
@@ -347,7 +347,8 @@ fn what_was_gone_after_a_restart_is_not_forgotten_if_something_else_fails_first(
     let shop = Workshop::new();
     shop.put("hold", "database");
     let catalog = shop.catalog();
-    let words = ["--catalog", catalog.to_str().unwrap(), "--json", "start", "web", "--yes"];
+    let start = ["--json", "start", "web", "--yes", "--jobs", "1"];
+    let words = [&["--catalog", catalog.to_str().unwrap()], &start[..]].concat();
     let mut runner = shop.home.command(&words).stdout(Stdio::null()).spawn().unwrap();
     wait_until("the wait", || shop.tries("database") == 1);
     let id = shop.home.latest();
@@ -365,12 +366,12 @@ fn what_was_gone_after_a_restart_is_not_forgotten_if_something_else_fails_first(
     // What nobody knows the end of comes first, does not work, and fails again.
     shop.put("odd", "database");
     shop.put("broken", "database");
-    let words = format!("resume {id} --interrupted retry");
+    let words = format!("resume {id} --interrupted retry --jobs 1");
     let Some(output) = after_restart(&shop, &words) else { return };
     assert_eq!(output.code, Some(3), "{}", output.stderr);
     shop.take("odd", "database");
     shop.take("broken", "database");
-    let output = after_restart(&shop, &format!("resume {id}")).unwrap();
+    let output = after_restart(&shop, &format!("resume {id} --jobs 1")).unwrap();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(shop.is_made("vim") && shop.is_made("database"));
 }

@@ -138,7 +138,7 @@ fn a_failure_ends_the_session_and_resume_goes_on_at_the_exact_command() {
         ]},
         {"id": "two", "commands": [{"command": "echo two.1 >> ran"}]}
     ]);
-    let output = home.apply(&tasks, &[]);
+    let output = home.apply(&tasks, &["--jobs", "1"]);
     assert_eq!(output.code, Some(3), "{}", output.stderr);
     let id = home.latest();
     let document = home.document("failed", &id);
@@ -149,7 +149,7 @@ fn a_failure_ends_the_session_and_resume_goes_on_at_the_exact_command() {
     assert_eq!(task(&document, "one")["failure_context"]["error_type"], "unknown");
     assert_eq!(task(&document, "two")["status"], "pending");
     fs::write(home.path().join("mended"), "").unwrap();
-    let output = home.run(&["resume"]);
+    let output = home.run(&["resume", "--jobs", "1"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let ran = fs::read_to_string(home.path().join("ran")).unwrap();
     assert_eq!(ran, "one.1\none.2\none.2\none.3\ntwo.1\n");
@@ -378,7 +378,7 @@ fn what_still_runs_is_taken_up_before_what_failed_is_tried_again() {
         ]}
     ]);
     let plan = home.plan(&tasks);
-    let arguments = ["apply", plan.to_str().unwrap(), "--yes", "--keep-going"];
+    let arguments = ["apply", plan.to_str().unwrap(), "--yes", "--keep-going", "--jobs", "1"];
     let mut runner = home.command(&arguments).stderr(std::process::Stdio::null()).spawn().unwrap();
     wait_until("the command's begin", || home.path().join("begun").exists());
     runner.kill().unwrap();

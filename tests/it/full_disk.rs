@@ -70,7 +70,7 @@ fn a_run_pauses_and_completes_once_there_is_room() {
         fs::write(&filler, vec![1; kilobytes * 1024]).unwrap();
         let place = disk.0.join("home");
         let with = |more: &[&str]| home.run(&[&["--home", place.to_str().unwrap()], more].concat());
-        let output = with(&["apply", plan.to_str().unwrap(), "--yes"]);
+        let output = with(&["apply", plan.to_str().unwrap(), "--yes", "--jobs", "1"]);
         let ran = || fs::read_to_string(home.path().join("ran")).unwrap_or_default();
         if output.code != Some(0) {
             assert_eq!(output.code, Some(9), "{}", output.stderr);
@@ -85,7 +85,7 @@ fn a_run_pauses_and_completes_once_there_is_room() {
             assert!(output.stderr.contains("provision resume"), "{}", output.stderr);
             let status = with(&["--json", "status"]).stdout;
             let status: Value = serde_json::from_str(&status).unwrap();
-            let resumed = with(&["resume", "--yes"]);
+            let resumed = with(&["resume", "--yes", "--jobs", "1"]);
             if status["status"] == "completed" {
                 // Only the document was missing in the end; it is put right.
                 assert_eq!(resumed.code, Some(2), "{}", resumed.stderr);

@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Generator, Home, processes, seed, soak, wait_until};
+use crate::harness::{Generator, Home, processes, seed, soak, stub, wait_until};
 
 const KILLS_PER_STEP: usize = 20;
 const TASKS: usize = 2;
@@ -192,20 +192,27 @@ fn status(home: &Home, id: &str) -> String {
     home.json(&["status", id])["status"].as_str().unwrap().to_owned()
 }
 
-#[test]
-fn killed_at_any_moment_a_run_is_resumed_and_every_command_runs_exactly_once() {
-    let mut chance = Generator::new(seed("kills of the runner"));
+/// What is executed while runs are killed, and how it is looked at afterwards.
+struct Trial {
+    jobs: &'static str,
+    plan: fn(&Home, &mut Generator) -> (PathBuf, PathBuf),
+    /// Looks at what was executed and at its record; says how many results were taken up.
+    check: fn(&Value, &Path) -> usize,
+}
+
+fn kill_and_resume(trial: &Trial, chance: &mut Generator) {
     let wanted = if soak() { 10_000 } else { 300 };
     let mut kills = BTreeMap::<Step, usize>::new();
     let mut sessions = 0;
     let mut recovered = 0;
+    let jobs = ["--yes", "--jobs", trial.jobs];
     while kills.values().sum::<usize>() < wanted
         || STEPS.iter().any(|step| kills.get(step).copied().unwrap_or(0) < KILLS_PER_STEP)
     {
         sessions += 1;
         assert!(sessions < 20_000, "some step is never hit: {kills:?}");
         let home = Home::on_disk();
-        let (plan, witness) = plan(&home, &mut chance);
+        let (plan, witness) = (trial.plan)(&home, chance);
         let mut told = Vec::new();
         let mut lives = 0;
         loop {
@@ -225,11 +232,12 @@ fn killed_at_any_moment_a_run_is_resumed_and_every_command_runs_exactly_once() {
                     When::In(step, Duration::from_micros(chance.draw(3_000) as u64))
                 }
             };
-            let life = match &id {
-                None => live(&home, &["apply", plan.to_str().unwrap(), "--yes"], when),
+            let first = match &id {
+                None => ["apply", plan.to_str().unwrap()],
                 // A run that died before it recorded the approval needs it again.
-                Some(id) => live(&home, &["resume", id, "--yes"], when),
+                Some(id) => ["resume", id],
             };
+            let life = live(&home, &[&first[..], &jobs].concat(), when);
             if life.killed {
                 *kills.entry(life.died_in).or_default() += 1;
             } else {
@@ -243,29 +251,115 @@ fn killed_at_any_moment_a_run_is_resumed_and_every_command_runs_exactly_once() {
         assert_eq!(home.run(&["resume", &id]).code, Some(2));
         assert_told_is_recorded(&home, &id, &told);
         assert_eq!(home.run(&["history", &id, "--verify"]).code, Some(0));
+        recovered += (trial.check)(&home.document("completed", &id), &witness);
+    }
+    let all: usize = kills.values().sum();
+    println!("{all} kills in {sessions} sessions, {recovered} results taken up: {kills:?}");
+    assert!(recovered > 0, "no kill ever left a result to be taken up");
+}
+
+#[test]
+fn killed_at_any_moment_a_run_is_resumed_and_every_command_runs_exactly_once() {
+    let mut chance = Generator::new(seed("kills of the runner"));
+    let check = |document: &Value, witness: &Path| {
         let expected: Vec<_> = (0..TASKS)
             .flat_map(|task| (0..COMMANDS).map(move |command| tag(task, command)))
             .collect();
-        let ran = fs::read_to_string(&witness).unwrap();
+        let ran = fs::read_to_string(witness).unwrap();
         assert_eq!(ran.lines().collect::<Vec<_>>(), expected, "each once, in order");
-        let document = home.document("completed", &id);
+        let mut recovered = 0;
         for task in 0..TASKS {
             let record = &document["tasks"][format!("task-{task}")];
             assert_eq!(record["status"], "completed");
             for command in 0..COMMANDS {
                 let record = &record["commands"][command];
-                assert_eq!(record["status"], "success", "{record}");
-                assert_eq!(record["exit_code"], 0);
-                assert_eq!(record["outcome"], "exited");
-                assert_eq!(record["retry_count"], 0, "{record}");
                 assert_eq!(record["output_summary"], format!("out-{}", tag(task, command)));
-                recovered += usize::from(record["recovered"] == true);
+                recovered += is_taken_up(record);
             }
         }
+        recovered
+    };
+    kill_and_resume(&Trial { jobs: "1", plan, check }, &mut chance);
+}
+
+/// Looks at the record of a command that ran once; whether its result was taken up.
+fn is_taken_up(record: &Value) -> usize {
+    assert_eq!(record["status"], "success", "{record}");
+    assert_eq!(record["exit_code"], 0);
+    assert_eq!(record["outcome"], "exited");
+    assert_eq!(record["retry_count"], 0, "{record}");
+    usize::from(record["recovered"] == true)
+}
+
+/// Tasks that stand alone, one that needs another, two that share a lock, and three whose packages
+/// are installed in one call. Each command writes its name behind those before it, and says so when
+/// it runs beside one that it must not run beside.
+fn plan_side_by_side(home: &Home, chance: &mut Generator) -> (PathBuf, PathBuf) {
+    let witness = home.path().join("witness");
+    let _ = fs::remove_file(&witness);
+    let file = witness.display().to_string();
+    let lock = home.path().join("in-use").display().to_string();
+    let mut nap = || format!("sleep 0.00{}", chance.draw(10));
+    let mut says = |tag: &str| {
+        let (before, after) = (nap(), nap());
+        json!({"command": format!("{before}; echo {tag} >> '{file}'; echo out-{tag}; {after}")})
+    };
+    let mut tasks: Vec<_> = (0..2)
+        .map(|task| {
+            let commands = [says(&format!("alone-{task}.0")), says(&format!("alone-{task}.1"))];
+            json!({"id": format!("alone-{task}"), "commands": commands})
+        })
+        .collect();
+    let first = format!("grep -qx alone-0.1 '{file}' || echo too-early >> '{file}'");
+    let mut needs = says("needs.0");
+    needs["command"] = json!(format!("{first}; {}", needs["command"].as_str().unwrap()));
+    tasks.push(json!({"id": "needs", "depends_on": ["alone-0"], "commands": [needs]}));
+    for number in 0..2 {
+        let mut command = says(&format!("lock-{number}.0"));
+        let text = command["command"].as_str().unwrap().to_owned();
+        let held = format!("mkdir '{lock}' || echo both >> '{file}'; {text}; rmdir '{lock}'");
+        command["command"] = json!(held);
+        command["locks"] = json!(["x"]);
+        tasks.push(json!({"id": format!("lock-{number}"), "commands": [command]}));
     }
-    let all: usize = kills.values().sum();
-    println!("{all} kills in {sessions} sessions, {recovered} results taken up: {kills:?}");
-    assert!(recovered > 0, "no kill ever left a result to be taken up");
+    let stubs = home.path().join("stubs");
+    let installs = format!(
+        "shift 2; echo call-of-$# >> '{file}'; for p; do sleep 0.003; echo $p.0 >> '{file}'; done"
+    );
+    stub(&stubs, "npm", &installs);
+    for number in 0..3 {
+        tasks.push(json!({
+            "id": format!("pack-{number}"), "path": [&stubs],
+            "packages": {"manager": "npm", "names": [format!("pack-{number}")]},
+            "commands": [{"command": format!("npm install --global pack-{number}"),
+                "idempotent": true, "locks": ["npm"]}],
+        }));
+    }
+    (home.plan(&json!(tasks)), witness)
+}
+
+#[test]
+fn killed_at_any_moment_tasks_side_by_side_are_resumed_and_every_command_runs_exactly_once() {
+    let mut chance = Generator::new(seed("kills of a runner with several tasks"));
+    let check = |document: &Value, witness: &Path| {
+        let mut recovered = 0;
+        let mut expected = BTreeMap::from([("call-of-3".to_owned(), 1)]);
+        for (id, task) in document["tasks"].as_object().unwrap() {
+            assert_eq!(task["status"], "completed");
+            for (index, record) in task["commands"].as_array().unwrap().iter().enumerate() {
+                expected.insert(format!("{id}.{index}"), 1);
+                recovered += is_taken_up(record);
+            }
+        }
+        // Nothing twice, and no word of what must not be.
+        assert_eq!(counts(witness), expected);
+        assert_eq!(expected.len(), 11);
+        let calls: Vec<_> =
+            (0..3).map(|n| &document["tasks"][format!("pack-{n}")]["commands"][0]["log"]).collect();
+        assert!(calls.iter().all(|log| *log == calls[0]), "one call for three: {calls:?}");
+        recovered
+    };
+    kill_and_resume(&Trial { jobs: "4", plan: plan_side_by_side, check }, &mut chance);
 }
 
 /// Every process that a run of this session left: supervisors, and the commands they run.
@@ -293,7 +387,8 @@ fn when_the_supervisor_dies_too_nothing_runs_twice_unasked_and_every_such_attemp
         let (plan, witness) = plan(&home, &mut chance);
         let delay = Duration::from_micros(chance.draw(15_000) as u64);
         let step = [Step::ClaimToSpawn, Step::Running][chance.draw(2)];
-        let first = live(&home, &["apply", plan.to_str().unwrap(), "--yes"], When::In(step, delay));
+        let apply = ["apply", plan.to_str().unwrap(), "--yes", "--jobs", "1"];
+        let first = live(&home, &apply, When::In(step, delay));
         let Some(id) = session(&home) else { continue };
         let starts = |home: &Home| -> Vec<Value> {
             let events = home.events(&id).into_iter();

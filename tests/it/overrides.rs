@@ -45,7 +45,7 @@ fn a_failed_verification_is_overridden_with_a_reason_and_the_task_is_done() {
 fn only_a_verification_is_overridden() {
     let shop = Workshop::new();
     shop.put("broken", "vim");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    let id = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     for (task, why) in [
         ("vim", "a command of it failed"),
         ("base", "it is completed, and no verification of it is open"),

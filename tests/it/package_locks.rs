@@ -83,7 +83,8 @@ fn a_held_lock_is_waited_for_and_its_holder_is_named() {
     let Some(machine) = Overlay::with_apt() else { return };
     let holder = Holder::of(&machine, "/var/lib/dpkg/lock-frontend");
     let plan = plan(&machine, &json!({"command": "sh -c 'dpkg --configure -a'"}));
-    let (mut run, mut said) = begin(&machine, &["provision", "apply", plan, "--yes"]);
+    let words = ["provision", "apply", plan, "--yes", "--jobs", "1"];
+    let (mut run, mut said) = begin(&machine, &words);
     let line = wait_for(&mut said, "waiting for it");
     let pids = machine.running_as(&["/usr/bin/python3", "-c"]);
     let inside = processes::number_inside(pids[0]);

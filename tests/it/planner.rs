@@ -4,8 +4,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use agentic_provision::{
-    flow::{Input, Offer, Offered, PlanProblem, Planned, Presence, Rehearsal, Stack, Walk},
-    model::{EventKind, Found, Plan, Platform, Profile, Task, TaskId},
+    flow::{
+        Input, Offer, Offered, PlanProblem, Planned, Presence, Rehearsal, Stack, Walk,
+        plan_problems,
+    },
+    model::{EventKind, Found, Plan, PlanTask, Platform, Profile, Task, TaskId},
 };
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom, seq::SliceRandom};
 use serde_json::{Value, json};
@@ -234,6 +237,7 @@ impl World {
             for needed in &planned.depends_on {
                 assert!(place[needed] < place[&planned.id], "{needed} is behind {}", planned.id);
             }
+            self.check_after(planned, &place);
             for needed in &task.dependencies.required {
                 assert!(planned.depends_on.contains(needed), "{} lacks {needed}", planned.id);
             }
@@ -264,6 +268,26 @@ impl World {
             }
         }
         self.check_nothing_else(plan, &place);
+    }
+
+    /// What it comes behind without need is noted, as far as it does, and nothing else is.
+    fn check_after(&self, planned: &PlanTask, place: &HashMap<&TaskId, usize>) {
+        let (id, task) = (&planned.id, self.task(&planned.id));
+        let places: Vec<usize> = planned.after.iter().map(|earlier| place[earlier]).collect();
+        assert!(places.is_sorted_by(|one, next| one < next), "{id}: {:?}", planned.after);
+        for earlier in &planned.after {
+            assert!(place[earlier] < place[id], "{earlier} is behind {id}");
+            assert!(!planned.depends_on.contains(earlier), "{id} needs {earlier} anyway");
+            let brings =
+                self.task(earlier).post_install.iter().any(|p| p.task.as_ref() == Some(id));
+            let is_wished = task.dependencies.optional.contains(earlier);
+            assert!(brings || is_wished, "{id} comes after {earlier} for no reason");
+        }
+        for wished in &task.dependencies.optional {
+            let comes_first = place.get(wished).is_some_and(|at| *at < place[id]);
+            let is_noted = planned.after.contains(wished) || planned.depends_on.contains(wished);
+            assert!(!comes_first || is_noted, "{id} does not say that it comes after {wished}");
+        }
     }
 
     /// One that is there serves before any other.
@@ -421,10 +445,55 @@ impl Drop for Named {
 }
 
 #[test]
+fn a_plan_names_what_a_task_comes_behind_without_needing_it() {
+    let task = |id: &str, more: Value| -> Task {
+        let mut fields = json!({"id": id, "name": id, "install": {"steps": [{"command": id}]}});
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(fields).unwrap()
+    };
+    let wishes = |wished: &[&str], needed: &[&str]| json!({"dependencies": {"optional": wished, "required": needed}});
+    let tasks = vec![
+        // Two wishes, not in the order of the plan, one that is not planned, and one that is a need.
+        task("user", wishes(&["late", "early", "absent", "need"], &["need"])),
+        task("early", json!({"post_install": [{"task": "extra", "condition": "always"}]})),
+        task("late", json!({})),
+        task("need", json!({})),
+        task("extra", json!({})),
+        task("absent", json!({})),
+        // Each would come behind the other: one gives way, and only the other says so.
+        task("one", wishes(&["other"], &[])),
+        task("other", wishes(&["one"], &[])),
+    ];
+    let profile = json!({
+        "metadata": {"id": "p", "name": "P"},
+        "required_tasks": ["user", "early", "late", "one", "other"],
+        "question_flow": []
+    });
+    let world = World {
+        tasks,
+        profile: serde_json::from_value(profile).unwrap(),
+        answers: Vec::new(),
+        decisions: Vec::new(),
+        without: Vec::new(),
+        there: HashSet::new(),
+    };
+    let plan = world.plan().unwrap();
+    let after = |task: &PlanTask| {
+        let after: Vec<&str> = task.after.iter().map(TaskId::as_str).collect();
+        format!("{}: {}", task.id, after.join(" "))
+    };
+    let told: Vec<String> = plan.tasks.iter().map(after).collect();
+    let expected =
+        ["early: ", "late: ", "need: ", "user: early late", "extra: early", "one: ", "other: one"];
+    assert_eq!(told, expected);
+    assert_eq!(plan_problems(&plan), []);
+}
+
+#[test]
 fn plans_of_random_catalogs_are_in_order_complete_and_nothing_more() {
     let seed = seed("planner");
     let cases = if soak() { 10_000 } else { 1_000 };
-    let (mut conflicts, mut one_of, mut variants, mut deep) = (0, 0, 0, 0);
+    let (mut conflicts, mut one_of, mut variants, mut deep, mut after) = (0, 0, 0, 0, 0);
     let mut planted_in_all: HashMap<&str, usize> = HashMap::new();
     for case in 0..cases {
         let mut random = SmallRng::seed_from_u64(seed.wrapping_add(case));
@@ -440,6 +509,7 @@ fn plans_of_random_catalogs_are_in_order_complete_and_nothing_more() {
         one_of += u64::from(uses(|task| !task.dependencies.one_of.is_empty()));
         variants += u64::from(uses(|task| !task.install.variants.is_empty()));
         deep += u64::from(World::depth(&plan) >= 5);
+        after += u64::from(plan.tasks.iter().any(|task| !task.after.is_empty()));
         // Whoever lists the same in another order asks for the same.
         let digest = plan.compute_digest();
         world.tasks.shuffle(&mut random);
@@ -476,11 +546,15 @@ fn plans_of_random_catalogs_are_in_order_complete_and_nothing_more() {
     }
     println!(
         "of {cases} catalogs: {conflicts} with conflicts, {one_of} with one_of, {variants} with \
-         variants, {deep} at least 5 deep; planted and found: {planted_in_all:?}"
+         variants, {deep} at least 5 deep, {after} with wishes; planted and found: {planted_in_all:?}"
     );
-    for (what, count) in
-        [("conflicts", conflicts), ("one_of", one_of), ("variants", variants), ("deep", deep)]
-    {
+    for (what, count) in [
+        ("conflicts", conflicts),
+        ("one_of", one_of),
+        ("variants", variants),
+        ("deep", deep),
+        ("after", after),
+    ] {
         assert!(count * 10 >= cases * 3, "only {count} of {cases} {what}");
     }
     assert_eq!(planted_in_all.len(), 4, "{planted_in_all:?}");

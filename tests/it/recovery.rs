@@ -41,7 +41,7 @@ fn original() -> Original {
         {"id": "b", "commands": [{"command": "echo three >> ran"}]},
         {"id": "c", "commands": [{"command": "echo four >> ran"}, {"command": "exit 7"}]},
     ]));
-    assert_eq!(home.run(&["apply", plan.to_str().unwrap(), "--yes"]).code, Some(3));
+    assert_eq!(home.run(&["apply", plan.to_str().unwrap(), "--yes", "--jobs", "1"]).code, Some(3));
     let id = home.latest();
     let read = |path: PathBuf| fs::read(path).unwrap();
     let document = read(home.document_path("failed", &id));

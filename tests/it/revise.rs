@@ -10,7 +10,7 @@ use crate::workshop::{Workshop, pairs};
 /// A session that has made the base and its editor, and failed at the database.
 fn half_way(shop: &Workshop) -> String {
     shop.put("broken", "database");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    let id = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     shop.take("broken", "database");
     assert_eq!(
         shop.tasks(&id),
@@ -281,7 +281,7 @@ fn why_it_was_revised_is_on_record_also_from_a_terminal() {
 fn what_was_passed_by_stays_so_and_is_said() {
     let shop = Workshop::new();
     shop.put("broken", "vim");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    let id = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     shop.put("broken", "database");
     shop.session(3, &["resume", &id, "--skip"]);
     shop.take("broken", "database");
@@ -324,7 +324,7 @@ fn a_catalog_that_has_changed_is_named_on_resume_and_taken_over_by_a_revision() 
 fn a_revision_can_wait_for_its_approval_and_tools_come_and_go() {
     let shop = Workshop::new();
     shop.put("broken", "vim");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    let id = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     let told = preview(&shop, &id, &["--add", "shade", "--without", "vim"]);
     assert_eq!(told["added"], json!(["lamp", "shade"]));
     assert_eq!((&told["dropped"], &told["begin_anew"]), (&json!(["vim"]), &json!(["vim"])));

@@ -17,7 +17,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A home with a catalog of its own and a cargo that builds nothing.
+/// A home with a catalog of its own, and programs that build and fetch nothing.
 fn home() -> Home {
     let home = Home::new();
     let fixtures = root().join("tests/it/fixtures/screens");
@@ -63,7 +63,7 @@ fn captured(screen: &mut Screen, home: &Home) -> String {
     for (pattern, instead) in [
         (r"prov-\d{8}-\d{6}-[0-9a-f]{4}", "prov-20261117-093012-4f2a"),
         (r"\b\d+\.\d s\b", "21.4 s"),
-        (r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] (\S+) \d+s ", "⠹ $1 9s "),
+        (r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] (\S+(?: \+\d+)?) \d+s ", "⠹ $1 9s "),
         (r"digest [0-9a-f]{64}", "digest 3f1c…"),
     ] {
         shown = Regex::new(pattern).unwrap().replace_all(&shown, instead).into_owned();
@@ -93,6 +93,7 @@ fn screens() -> Vec<(&'static str, String)> {
     screen.sees("s show every command");
     all.push(("plan", since(&captured(&mut screen, &home), "plan of team")));
     screen.types("a").sees("Compiling regex-automata").sees("1/4");
+    screen.sees("unpacking fd");
     all.push(("running", since(&captured(&mut screen, &home), "✓ Plan")));
     fs::remove_file(home.path().join("wait")).unwrap();
     screen.sees("Helix failed. What now?").sees("o show the output");

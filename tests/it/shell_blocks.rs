@@ -15,7 +15,7 @@ use crate::harness::{
     terminal::{self, Terminal},
 };
 
-const ALLOW: [&str; 2] = ["--shell-integration", "yes"];
+const ALLOW: [&str; 4] = ["--shell-integration", "yes", "--jobs", "1"];
 
 /// A tool in a directory of its own, which nobody finds unless a shell is told. Counts its runs.
 fn tool(name: &str) -> Value {

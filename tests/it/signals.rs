@@ -36,7 +36,7 @@ impl Running {
             {"id": "first", "commands": [{"command": command}, {"command": "echo second"}]},
             {"id": "last", "commands": [{"command": "echo last"}]}
         ]));
-        let mut runner = as_job(&home, &["apply", plan.to_str().unwrap(), "--yes"]);
+        let mut runner = as_job(&home, &["apply", plan.to_str().unwrap(), "--yes", "--jobs", "1"]);
         let stderr = BufReader::new(runner.stderr.take().unwrap());
         wait_until("the command's begin", || begun.exists());
         let id = home.latest();

@@ -45,7 +45,8 @@ fn status(shop: &Workshop, id: &str) -> String {
 fn held(shop: &Workshop) -> (Child, String) {
     shop.put("hold", "vim");
     let catalog = shop.catalog();
-    let words = ["--catalog", catalog.to_str().unwrap(), "--json", "start", "web", "--yes"];
+    let start = ["--json", "start", "web", "--yes", "--jobs", "1"];
+    let words = [&["--catalog", catalog.to_str().unwrap()], &start[..]].concat();
     let child = shop.home.command(&words).stdout(Stdio::null()).spawn().unwrap();
     wait_until("the wait", || shop.tries("vim") == 1);
     let id = shop.home.latest();
@@ -81,7 +82,7 @@ fn of_a_fresh_session() {
 fn of_one_that_is_half_way() {
     let shop = Workshop::new();
     // Tasks that took some time before tell how long they may take now.
-    let first = shop.session(0, &["start", "web", "--yes"]);
+    let first = shop.session(0, &["start", "web", "--yes", "--jobs", "1"]);
     for thing in ["base", "vim", "database"] {
         shop.take("made", thing);
         shop.take("tried", thing);
@@ -126,7 +127,7 @@ fn of_one_that_is_half_way() {
 fn of_one_that_failed() {
     let shop = Workshop::new();
     shop.put("broken", "vim");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    let id = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     insta::assert_snapshot!(status(&shop, &id), @r#"
     exit 0
     --- stdout
@@ -170,7 +171,7 @@ fn of_one_whose_verification_failed_and_of_one_that_nobody_could_verify() {
     let shop = Workshop::new();
     shop.put("odd", "vim");
     shop.put("mute", "base");
-    let id = shop.session(3, &["start", "web", "--yes"]);
+    let id = shop.session(3, &["start", "web", "--yes", "--jobs", "1"]);
     insta::assert_snapshot!(status(&shop, &id), @r#"
     exit 0
     --- stdout
@@ -300,7 +301,7 @@ fn of_one_that_is_stalled() {
 fn a_silence_is_long_by_what_is_known_of_the_command() {
     let Some(library) = faketime() else { return };
     let shop = Workshop::new();
-    shop.session(0, &["start", "web", "--yes"]);
+    shop.session(0, &["start", "web", "--yes", "--jobs", "1"]);
     for thing in ["base", "vim", "database"] {
         shop.take("made", thing);
         shop.take("tried", thing);
@@ -319,7 +320,7 @@ fn a_silence_is_long_by_what_is_known_of_the_command() {
 fn of_one_that_is_complete() {
     let shop = Workshop::new();
     shop.put("made", "base");
-    let id = shop.session(0, &["start", "web", "--yes"]);
+    let id = shop.session(0, &["start", "web", "--yes", "--jobs", "1"]);
     insta::assert_snapshot!(status(&shop, &id), @r#"
     exit 0
     --- stdout
@@ -435,7 +436,7 @@ fn of_one_that_is_abandoned() {
 fn of_one_that_nobody_knows_the_end_of() {
     let home = Home::new();
     let tasks = json!([{"id": "a", "commands": [{"command": "kill -9 $PPID"}]}, {"id": "b"}]);
-    assert_eq!(home.apply(&tasks, &[]).code, Some(4));
+    assert_eq!(home.apply(&tasks, &["--jobs", "1"]).code, Some(4));
     let id = home.latest();
     insta::assert_snapshot!(shown(&home, &home.run(&["status", &id])), @r#"
     exit 0

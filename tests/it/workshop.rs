@@ -118,16 +118,19 @@ impl Workshop {
         self.home.path().join("catalog")
     }
 
-    /// The program, with the workshop's catalog.
+    /// The program, with the workshop's catalog. It works one by one: what these tests are about has
+    /// an order.
     pub fn run(&self, words: &[&str]) -> Output {
         let catalog = self.catalog();
-        self.home.run(&[&["--catalog", catalog.to_str().unwrap()], words].concat())
+        let jobs = one_by_one(words);
+        self.home.run(&[&["--catalog", catalog.to_str().unwrap()], words, jobs].concat())
     }
 
     /// The program on a terminal, with the workshop's catalog.
     pub fn on_screen(&self, words: &str) -> Screen {
         let program = env!("CARGO_BIN_EXE_provision");
-        let line = format!("{program} --catalog {} {words}", self.catalog().display());
+        let jobs = one_by_one(&words.split(' ').collect::<Vec<_>>()).join(" ");
+        let line = format!("{program} --catalog {} {words} {jobs}", self.catalog().display());
         Screen::beside(&self.home, Setting { columns: 100, ..USUAL }, &line)
     }
 
@@ -195,4 +198,11 @@ impl Workshop {
 /// Pairs as [`Workshop::tasks`] gives them.
 pub fn pairs(tasks: &[(&str, &str)]) -> Vec<(String, String)> {
     tasks.iter().map(|(task, status)| ((*task).to_owned(), (*status).to_owned())).collect()
+}
+
+/// What has a command work one by one, if it works at all and nothing else was said.
+fn one_by_one(words: &[&str]) -> &'static [&'static str] {
+    let works = ["start", "resume", "expand", "revise", "apply"];
+    let is_told = words.contains(&"--jobs");
+    if !is_told && words.iter().any(|word| works.contains(word)) { &["--jobs", "1"] } else { &[] }
 }

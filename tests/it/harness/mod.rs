@@ -328,6 +328,14 @@ pub fn tree(root: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
     found
 }
 
+/// A program of this name in `directory`, which bash runs.
+pub fn stub(directory: &Path, name: &str, text: &str) {
+    fs::create_dir_all(directory).unwrap();
+    let path = directory.join(name);
+    fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());

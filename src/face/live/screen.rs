@@ -1,8 +1,7 @@
-//! A run on a screen that can be redrawn: a line for each command that runs, with its last line of
-//! output, a bar for all of it, and a quiet line for each task that is done.
+//! What is drawn while a run goes on, and what is printed above it for good.
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -14,23 +13,24 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::{SigId, consts::SIGCONT, flag, low_level};
 
 use super::{
-    Look, durations, goodbye,
-    paint::Paint,
-    progress,
-    terminal::{Terminal, Unechoed},
-    visible,
+    left::{Pace, Under},
+    lines::Lines,
+    tail::Tail,
 };
 use crate::{
     engine::{Durations, Told},
-    model::{CommandVerdict, Event, EventKind, Plan, ResumeAction, TaskId},
+    face::{
+        Look, durations, goodbye,
+        paint::Paint,
+        plan_text, resuming_text,
+        terminal::{Terminal, Unechoed},
+        visible,
+    },
+    model::{CommandFinished, CommandVerdict, Event, EventKind, Plan, ResumeAction, TaskId},
 };
 
 /// How many times a second it is drawn at most.
 const DRAWS_PER_SECOND: u8 = 10;
-/// How many of the last lines of a command that failed are shown.
-const LAST_LINES: usize = 10;
-/// The most that is kept of a line that has not come to its end.
-const LONGEST_LINE: usize = 4096;
 
 /// What is on the screen while a run goes on.
 #[derive(Debug)]
@@ -38,14 +38,9 @@ pub struct Live {
     terminal: Terminal,
     bars: MultiProgress,
     overall: Option<ProgressBar>,
-    running: Option<Running>,
-    /// How long tasks took before.
-    known: Durations,
-    /// What is left to do, and how long each may take.
-    open: HashMap<TaskId, Option<Duration>>,
-    settled: u64,
-    total: u64,
-    begun: HashMap<TaskId, Duration>,
+    lines: Lines<Bar>,
+    pace: Pace,
+    settled: HashSet<TaskId>,
     /// While there is something to draw, nothing that is typed gets in between.
     unechoed: Option<Unechoed>,
     /// Set when we were stopped and go on: what is on the screen is not ours.
@@ -61,14 +56,12 @@ impl Drop for Live {
     }
 }
 
+/// What draws a line.
 #[derive(Debug)]
-struct Running {
-    task_id: TaskId,
+struct Bar {
     bar: ProgressBar,
-    /// Output that has not come to the end of its line.
-    unfinished: Vec<u8>,
-    last_lines: Vec<String>,
-    took: Duration,
+    /// Whether there is room for it.
+    is_drawn: bool,
 }
 
 impl Live {
@@ -77,12 +70,9 @@ impl Live {
             terminal,
             bars: new_bars(),
             overall: None,
-            running: None,
-            known: HashMap::new(),
-            open: HashMap::new(),
-            settled: 0,
-            total: 0,
-            begun: HashMap::new(),
+            lines: Lines::new(),
+            pace: Pace::default(),
+            settled: HashSet::new(),
             unechoed: None,
             continued: Arc::default(),
             listening: None,
@@ -93,8 +83,8 @@ impl Live {
     fn start_below(&mut self) {
         self.unechoed = None;
         self.bars = new_bars();
-        if let Some(running) = &mut self.running {
-            running.bar = self.bars.add(running.bar.clone());
+        for line in self.lines.iter().filter(|line| line.bar.is_drawn) {
+            self.bars.add(line.bar.bar.clone());
         }
         if let Some(overall) = &mut self.overall {
             *overall = self.bars.add(overall.clone());
@@ -103,7 +93,7 @@ impl Live {
 
     /// How long tasks took before: what is left is told by that.
     pub fn knows(&mut self, known: Durations) {
-        self.known = known;
+        self.pace.knows(known);
     }
 
     /// Leaves the screen to somebody else. It is drawn again when there is something new.
@@ -115,9 +105,9 @@ impl Live {
 
     /// Takes the bars away: what stays is what was printed.
     pub fn end(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.bar.finish_and_clear();
-        }
+        let lines = self.lines.clear();
+        self.take_away(lines);
+        self.pace.rest();
         if let Some(overall) = self.overall.take() {
             overall.finish_and_clear();
         }
@@ -127,15 +117,17 @@ impl Live {
     pub fn show(&mut self, told: &Told<'_>) {
         match told {
             Told::Event(event) => self.event(event),
-            Told::Begins { settled, total, plan } => self.begin(*settled, *total, plan),
-            Told::Resumes(context) => self.print(super::resuming_text(context).trim_end()),
+            Told::Begins { settled, plan } => self.begin(settled, plan),
+            Told::Resumes(context) => self.print(resuming_text(context).trim_end()),
             Told::TakenUp { task_id, command } => {
-                self.start(task_id, &format!("{} (begun by an earlier run)", visible(command)));
+                let what = format!("{} (begun by an earlier run)", visible(command));
+                self.start(std::slice::from_ref(task_id), &what, false);
             }
-            Told::Output { skipped, bytes, .. } => self.output(*skipped, bytes),
+            Told::Waits { task_id, what } => self.start(std::slice::from_ref(*task_id), what, true),
+            Told::Output { task_id, skipped, bytes } => self.output(task_id, *skipped, bytes),
             Told::TerminalLent(true) => self.hide(),
             Told::Tick | Told::TerminalLent(false) => self.tick(),
-            Told::Plan(plan) => self.print(&super::plan_text(plan, true)),
+            Told::Plan(plan) => self.print(&plan_text(plan, true)),
             Told::Repaired(ended) => {
                 self.end();
                 self.print(&goodbye(ended));
@@ -164,23 +156,16 @@ impl Live {
         }
     }
 
-    fn begin(&mut self, settled: usize, total: usize, plan: &Plan) {
+    fn begin(&mut self, settled: &HashSet<TaskId>, plan: &Plan) {
         self.end();
         if self.listening.is_none() {
             self.listening = flag::register(SIGCONT, Arc::clone(&self.continued)).ok();
         }
-        (self.settled, self.total) = (settled as u64, total as u64);
-        let tasks = plan.tasks.iter();
-        self.open = tasks
-            .map(|task| {
-                let quick = task.found.is_some() || task.upkeep;
-                let known = self.known.get(&task.id).copied();
-                (task.id.clone(), if quick { Some(Duration::ZERO) } else { known })
-            })
-            .collect();
-        let overall = self.bars.add(ProgressBar::new(self.total));
+        self.settled.clone_from(settled);
+        self.pace.begin(plan, settled);
+        let overall = self.bars.add(ProgressBar::new(plan.tasks.len() as u64));
         overall.set_style(self.bar_style());
-        overall.set_position(self.settled);
+        overall.set_position(self.settled.len() as u64);
         self.overall = Some(overall);
         self.tick();
     }
@@ -213,115 +198,105 @@ impl Live {
         if self.unechoed.is_none() && self.overall.is_some() {
             self.unechoed = self.terminal.unechoed();
         }
-        if let Some(running) = &self.running {
-            running.bar.tick();
+        for line in self.lines.iter() {
+            line.bar.bar.tick();
         }
         let left = self.left();
         if let Some(overall) = &self.overall {
             overall.set_message(left);
-            overall.set_position(self.settled);
+            overall.set_position(self.settled.len() as u64);
             overall.tick();
         }
     }
 
     /// How long it may still take, as far as that can be told.
     fn left(&self) -> String {
-        let average = self.average();
-        let mut sum = Duration::ZERO;
-        for (id, known) in &self.open {
-            let Some(whole) = known.or(average) else { return String::new() };
-            let running = self.running.as_ref().filter(|running| running.task_id == *id);
-            let done = running.map_or(Duration::ZERO, |running| running.bar.elapsed());
-            sum += whole.saturating_sub(done);
-        }
-        if sum < Duration::from_secs(2) {
-            String::new()
-        } else {
-            format!("{} left", durations::about(sum))
+        let lines = self.lines.iter().map(|line| {
+            let elapsed = if line.waits { Duration::ZERO } else { line.bar.bar.elapsed() };
+            Under { tasks: line.tasks(), elapsed }
+        });
+        match self.pace.left(lines) {
+            Some(left) if left >= Duration::from_secs(2) => {
+                format!("{} left", durations::about(left))
+            }
+            _ => String::new(),
         }
     }
 
-    /// How long a task took in this run, where at least two are known.
-    fn average(&self) -> Option<Duration> {
-        let count = u32::try_from(self.begun.len()).ok().filter(|count| *count >= 2)?;
-        Some(self.begun.values().sum::<Duration>() / count)
-    }
-
-    fn start(&mut self, task_id: &TaskId, what: &str) {
-        let is_same = self.running.as_ref().is_some_and(|running| running.task_id == *task_id);
-        if !is_same {
-            self.stop();
-            let bar = match &self.overall {
-                Some(overall) => self.bars.insert_before(overall, ProgressBar::new_spinner()),
-                None => self.bars.add(ProgressBar::new_spinner()),
-            };
-            bar.set_style(self.line_style());
-            bar.set_prefix(visible(task_id.as_str()).into_owned());
-            self.running = Some(Running {
-                task_id: task_id.clone(),
-                bar,
-                unfinished: Vec::new(),
-                last_lines: Vec::new(),
-                took: Duration::ZERO,
-            });
+    /// Shows on one line what begins for these tasks, or what they wait for.
+    fn start(&mut self, tasks: &[TaskId], what: &str, waits: bool) {
+        let style = self.line_style();
+        let gone = self.lines.begin(tasks, || {
+            // It gets its place on the screen when it is known whether there is one.
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+            bar.set_style(style);
+            Bar { bar, is_drawn: false }
+        });
+        if let Some(line) = tasks.first().and_then(|first| self.lines.of(first)) {
+            line.waits = waits;
+            line.tail = Tail::default();
+            line.bar.bar.reset_elapsed();
+            line.bar.bar.set_message(self.terminal.showable(what).into_owned());
         }
-        if let Some(running) = &mut self.running {
-            running.unfinished.clear();
-            running.last_lines.clear();
-            running.bar.reset_elapsed();
-            running.bar.set_message(self.terminal.showable(what).into_owned());
+        self.take_away(gone);
+        if !waits {
+            self.pace.runs(self.lines.running());
         }
+        self.arrange();
         self.tick();
     }
 
-    fn stop(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.bar.finish_and_clear();
-            self.bars.remove(&running.bar);
+    /// Takes a task from the screen, and its line if that shows nobody else.
+    fn stop(&mut self, task_id: &TaskId) {
+        let gone = self.lines.leave(task_id);
+        self.take_away(gone);
+        self.arrange();
+    }
+
+    fn take_away(&self, gone: Vec<Bar>) {
+        for Bar { bar, .. } in gone {
+            bar.finish_and_clear();
+            self.bars.remove(&bar);
         }
     }
 
-    fn output(&mut self, skipped: u64, bytes: &[u8]) {
-        let Some(running) = &mut self.running else { return };
-        if skipped > 0 {
-            running.unfinished.clear();
+    /// Names each line, and gives a place to those that there is room for.
+    fn arrange(&mut self) {
+        let mut below = self.overall.clone();
+        for (line, is_drawn) in self.lines.drawn() {
+            let label = visible(&line.label()).into_owned();
+            let Bar { bar, is_drawn: was_drawn } = &mut line.bar;
+            if bar.prefix() != label {
+                bar.set_prefix(label);
+            }
+            match (is_drawn, *was_drawn) {
+                (true, false) => {
+                    let _ = match &below {
+                        Some(below) => self.bars.insert_before(below, bar.clone()),
+                        None => self.bars.add(bar.clone()),
+                    };
+                }
+                (false, true) => self.bars.remove(bar),
+                _ => {}
+            }
+            *was_drawn = is_drawn;
+            if is_drawn {
+                below = Some(bar.clone());
+            }
         }
-        running.unfinished.extend_from_slice(bytes);
-        let mut last = None;
-        if let Some(end) = running.unfinished.iter().rposition(|byte| *byte == b'\n') {
-            let rest = running.unfinished.split_off(end + 1);
-            let whole = std::mem::replace(&mut running.unfinished, rest);
-            // Only the last of them are ever shown, however many there are.
-            let lines = whole.rsplit(|byte| *byte == b'\n').map(progress::shown);
-            let mut lines: Vec<_> =
-                lines.filter(|line| !line.trim().is_empty()).take(LAST_LINES).collect();
-            last = lines.first().cloned();
-            lines.reverse();
-            running.last_lines.extend(lines);
-        }
-        let extra = running.last_lines.len().saturating_sub(LAST_LINES);
-        running.last_lines.drain(..extra);
-        if running.unfinished.len() > LONGEST_LINE {
-            let cut = running.unfinished.len() - LONGEST_LINE;
-            running.unfinished.drain(..cut);
-        }
-        // A line under way says more than the one before it: a percentage that counts up.
-        let unfinished = progress::shown(&running.unfinished);
-        let shown = Some(unfinished).filter(|line| !line.trim().is_empty()).or(last);
-        if let Some(shown) = shown {
-            running.bar.set_message(self.terminal.showable(&shown).into_owned());
+    }
+
+    fn output(&mut self, task_id: &TaskId, skipped: u64, bytes: &[u8]) {
+        let Some(line) = self.lines.of(task_id) else { return };
+        if let Some(shown) = line.tail.push(skipped, bytes) {
+            line.bar.bar.set_message(self.terminal.showable(&shown).into_owned());
         }
     }
 
     fn settle(&mut self, task_id: &TaskId, sign: &str, text: &str) {
-        let took = self.running.as_ref().filter(|running| running.task_id == *task_id);
-        let took = took.map(|running| running.took).filter(|took| !took.is_zero());
-        self.stop();
-        self.settled += 1;
-        self.open.remove(task_id);
-        if let Some(took) = took {
-            self.begun.insert(task_id.clone(), took);
-        }
+        let took = self.pace.settle(task_id);
+        self.stop(task_id);
+        self.settled.insert(task_id.clone());
         let took = took.map_or_else(String::new, |took| format!("  {}", durations::took(took)));
         let room = self.terminal.width().saturating_sub(2 + took.chars().count());
         let text = self.terminal.cut(text, room);
@@ -337,7 +312,9 @@ impl Live {
                 let line = paint.dim(&format!("session {}", created.session_id));
                 self.print(&line);
             }
-            EventKind::TaskStarted { task_id } => self.start(task_id, ""),
+            EventKind::TaskStarted { task_id } => {
+                self.start(std::slice::from_ref(task_id), "", false);
+            }
             EventKind::CommandStarted(started) => {
                 let again = if started.attempt > 1 {
                     format!(" (try {})", started.attempt)
@@ -345,13 +322,10 @@ impl Live {
                     String::new()
                 };
                 let first = started.command.trim().lines().next().unwrap_or_default();
-                self.start(&started.task_id, &format!("$ {}{again}", visible(first)));
+                self.start(&started.task_ids, &format!("$ {}{again}", visible(first)), false);
             }
             EventKind::CommandFinished(finished) => {
-                let took = Duration::from_millis(finished.duration_ms);
-                if let Some(running) = &mut self.running {
-                    running.took += took;
-                }
+                self.finish(finished);
                 if finished.status == CommandVerdict::Failure
                     && finished.resume == Some(ResumeAction::Retry)
                 {
@@ -386,18 +360,32 @@ impl Live {
                 let what = if written.changed { "added to" } else { "is in" };
                 self.print(&format!("  {} {what} {}", written.task_id, visible(&written.file)));
             }
+            // What was settled is to be done after all, once it is its turn.
+            EventKind::TaskReset { task_id, .. } if self.settled.remove(task_id) => {
+                self.pace.reopen(task_id);
+                self.tick();
+            }
             EventKind::TaskReset { task_id, reason } => {
                 let text = format!("{task_id}: {}", visible(reason));
-                self.start(task_id, &text);
+                self.start(std::slice::from_ref(task_id), &text, true);
             }
             _ => {}
         }
     }
 
+    fn finish(&mut self, finished: &CommandFinished) {
+        let took = Duration::from_millis(finished.duration_ms);
+        let Some(line) = self.lines.of(&finished.task_id) else { return };
+        // Nothing of it runs until somebody has said what is to become of it.
+        line.waits = finished.is_unknown() && finished.resume == Some(ResumeAction::Choose);
+        self.pace.add(line.tasks(), took);
+    }
+
     fn failed(&mut self, task_id: &TaskId, error: &str, class: &str) {
         let paint = self.paint();
-        let lines = self.running.as_mut().map(|running| std::mem::take(&mut running.last_lines));
-        self.stop();
+        let lines = self.lines.of(task_id).map(|line| line.tail.take_lines());
+        self.pace.forget(task_id);
+        self.stop(task_id);
         let what = format!("{task_id} failed ({}): {}", visible(class), visible(error));
         let what = self.terminal.wrapped(&what, 2);
         self.print(&format!("{} {}", paint.failed(), paint.bold(what.trim_start().trim_end())));

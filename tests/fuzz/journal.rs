@@ -33,8 +33,9 @@ fuzz_target!(|bytes: &[u8]| {
     let world = World::new().with(|home| home.journal(&id()), &journal);
     let store = world.store();
     if let Ok(Some(scan)) = store.journal(&id()) {
+        let mut history = face::History::new();
         for event in &scan.events {
-            let _ = face::history_line(event);
+            let _ = history.line(event);
         }
     }
     let Ok(loaded) = store.load(&id()) else {

@@ -1,0 +1,69 @@
+//! The program that is measured, and plans for it.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+/// With sessions in a home of its own, and nobody's settings.
+pub fn provision(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_provision"));
+    command.arg("--home").arg(home).env("HOME", home);
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+/// `provision apply`; `jobs` is the program's own choice if not given.
+pub fn apply(home: &Path, plan: &Path, jobs: Option<u32>) -> Command {
+    let mut command = provision(home);
+    command.arg("--quiet").arg("apply").arg(plan).arg("--yes").args(jobs_flag(jobs));
+    command
+}
+
+pub fn jobs_flag(jobs: Option<u32>) -> Vec<String> {
+    jobs.map_or_else(Vec::new, |jobs| vec!["--jobs".to_owned(), jobs.to_string()])
+}
+
+pub fn succeeds(command: &mut Command) {
+    let status = command.status().unwrap();
+    assert!(status.success(), "{command:?}: {status}");
+}
+
+/// Why a program that we compare with cannot be used, if so: it does not even do this.
+pub fn why_not(program: &str, arguments: &[&str]) -> Option<&'static str> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.status() {
+        Ok(status) if status.success() => None,
+        Ok(_) => Some("too old"),
+        Err(_) => Some("not installed"),
+    }
+}
+
+/// A directory in `place` as the program wants its home to be.
+pub fn home(place: &Path, name: &str) -> PathBuf {
+    let home = place.join(name);
+    fs::create_dir(&home).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+    home
+}
+
+pub fn plan(place: &Path, name: &str, tasks: &[Value]) -> PathBuf {
+    let path = place.join(format!("{name}.json"));
+    fs::write(&path, plan_text(tasks)).unwrap();
+    path
+}
+
+pub fn plan_text(tasks: &[Value]) -> String {
+    json!({"format": "plan-v1", "tasks": tasks}).to_string()
+}
+
+/// As many tasks, each of one command that does nothing.
+pub fn idle_tasks(count: usize) -> Vec<Value> {
+    let task = |number| json!({"id": format!("task-{number}"), "commands": [{"command": ":"}]});
+    (0..count).map(task).collect()
+}

@@ -140,7 +140,8 @@ fn one_whose_record_is_lost_is_taken_up_for_each_of_them() {
             {"id": "a", "commands": [{"command": format!("echo one >> ran; {ends}")}]},
             {"id": "b", "commands": [{"command": format!("echo two >> ran; {ends}")}]},
         ]));
-        let output = home.run(&["apply", plan.to_str().unwrap(), "--yes", "--keep-going"]);
+        let words = ["apply", plan.to_str().unwrap(), "--yes", "--keep-going", "--jobs", "1"];
+        let output = home.run(&words);
         assert_eq!(output.code, Some(code), "{}", output.stderr);
         let id = home.latest();
         let started = home.events(&id).into_iter().filter(|e| e["event"] == "command_started");

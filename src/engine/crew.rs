@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{RunError, estimates::known_durations, run::Run, tasks::TaskEnd};
+use super::{RunError, estimates::last_durations, run::Run, tasks::TaskEnd};
 use crate::{
     flow::{Item, Schedule},
     model::{PlanTask, TaskId},
@@ -58,7 +58,8 @@ impl Run<'_> {
         let tasks = &self.plan.tasks;
         // What took how long matters only where not all can go on at once.
         let is_crowded = jobs > 1 && open.iter().filter(|open| **open).count() > jobs;
-        let known = is_crowded.then(|| known_durations(&self.around.store).ok()).flatten();
+        let wanted = || tasks.iter().zip(open).filter(|(_, open)| **open).map(|(task, _)| &task.id);
+        let known = is_crowded.then(|| last_durations(&self.around.store, wanted()).ok()).flatten();
         let known = known.unwrap_or_default();
         let weight = |task: &PlanTask| match known.get(&task.id) {
             Some(known) => *known,

@@ -92,6 +92,11 @@ impl Store {
         Ok(listing)
     }
 
+    /// The ids of the newest sessions, newest first to the second. No document is read for them.
+    pub fn newest_ids(&self, most: usize) -> Result<Vec<SessionId>, StoreError> {
+        Ok(self.ids()?.into_keys().rev().take(most).collect())
+    }
+
     /// The session that `text` means: an id, the beginning of just one, or `latest`.
     pub fn resolve(&self, text: &str) -> Result<SessionId, StoreError> {
         if text == "latest" {

@@ -391,7 +391,7 @@ npm error 404  The requested resource '@qzx-nope/thing@*' could not be found or 
 npm error 404
 npm error 404 Note that you can also install from a
 npm error 404 tarball, folder, http url, or git url.
-npm error A complete log of this run can be found in: /root/.npm/_logs/debug-0.log
+npm error A complete log of this run can be found in: /home/ada/.npm/_logs/debug-0.log
 ";
     const NPM_TARGET: &str = "\
 npm error code ETARGET
@@ -459,10 +459,10 @@ Error installing qzx-nope-pkg.
     #[test]
     fn cargo_names_each_crate_that_failed() {
         let several = "\
-    Updating crates.io index
+    Updating the package index
 error: there is nothing to install in `serde v1.0.229`, because it has no binaries
 `cargo install` is only for installing programs, and can't be used with libraries.
-    Updating crates.io index
+    Updating the package index
 error: could not find `qzx-nope-crate` in registry `crates-io` with version `*`
      Summary Failed to install serde, qzx-nope-crate (see error(s) above).
 error: some crates failed to install

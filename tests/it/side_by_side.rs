@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{BufRead, BufReader},
-    process::Stdio,
+    process::{Child, Stdio},
 };
 
 use agentic_provision::model::Timestamp;
@@ -24,6 +24,19 @@ fn task(id: &str, command: &str) -> Value {
 /// Waits for a file of the home.
 fn waits_for(home: &Home, file: &str) -> String {
     format!("until [ -e '{}' ]; do sleep 0.02; done", home.path().join(file).display())
+}
+
+/// A run of these tasks, and what it says line by line.
+fn begun(
+    home: &Home,
+    tasks: &Value,
+    more: &[&str],
+) -> (Child, impl Iterator<Item = String> + use<>) {
+    let plan = home.plan(tasks);
+    let words = [&["apply", plan.to_str().unwrap(), "--yes"][..], more].concat();
+    let mut run = home.command(&words).stderr(Stdio::piped()).spawn().unwrap();
+    let said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    (run, said)
 }
 
 fn put(home: &Home, file: &str) {
@@ -204,13 +217,7 @@ fn ctrl_c_waits_for_all_that_runs_and_begins_nothing_more() {
     let mut tasks: Vec<_> =
         (0..3).map(|n| task(&format!("task-{n}"), &waits_for(&home, "go"))).collect();
     tasks.push(task("later", "true"));
-    let plan = home.plan(&json!(tasks));
-    let mut run = home
-        .command(&["apply", plan.to_str().unwrap(), "--yes", "--jobs", "3"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (mut run, mut said) = begun(&home, &json!(tasks), &["--jobs", "3"]);
     let commands = said.by_ref().filter(|line| line.contains("$ until")).take(3).count();
     assert_eq!(commands, 3);
     processes::signal(run.id(), "INT");
@@ -227,13 +234,7 @@ fn ctrl_c_waits_for_all_that_runs_and_begins_nothing_more() {
 fn ctrl_c_twice_ends_all_that_runs() {
     let home = Home::new();
     let tasks: Vec<_> = (0..3).map(|n| task(&format!("task-{n}"), "sleep 1000")).collect();
-    let plan = home.plan(&json!(tasks));
-    let mut run = home
-        .command(&["apply", plan.to_str().unwrap(), "--yes"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (mut run, mut said) = begun(&home, &json!(tasks), &[]);
     assert_eq!(said.by_ref().filter(|line| line.contains("$ sleep")).take(3).count(), 3);
     for text in ["pausing as soon as all commands", "asking 3 commands to end"] {
         processes::signal(run.id(), "INT");
@@ -254,13 +255,7 @@ fn an_interrupt_during_the_last_commands_leaves_a_complete_session_complete() {
     let home = Home::new();
     let tasks: Vec<_> =
         (0..2).map(|n| task(&format!("task-{n}"), &waits_for(&home, "go"))).collect();
-    let plan = home.plan(&json!(tasks));
-    let mut run = home
-        .command(&["apply", plan.to_str().unwrap(), "--yes"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (mut run, mut said) = begun(&home, &json!(tasks), &[]);
     assert_eq!(said.by_ref().filter(|line| line.contains("$ until")).take(2).count(), 2);
     processes::signal(run.id(), "INT");
     assert!(said.by_ref().any(|line| line.contains("pausing as soon as")));
@@ -276,13 +271,7 @@ fn terminated_beside_one_that_failed_what_runs_is_left_and_taken_up() {
         task("long", &waits_for(&home, "go")),
         task("longer", &waits_for(&home, "go")),
     ]);
-    let plan = home.plan(&tasks);
-    let mut run = home
-        .command(&["apply", plan.to_str().unwrap(), "--yes"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (mut run, mut said) = begun(&home, &tasks, &[]);
     assert!(said.by_ref().any(|line| line.contains("failed (unknown)")));
     let id = home.latest();
     wait_until("both to run", || {

@@ -92,8 +92,7 @@ impl Origins {
     pub(super) fn note(&mut self, session: &Session) {
         let id = &session.meta.id;
         for task in session.tasks.values().filter(|task| task.status == TaskStatus::Completed) {
-            let result = task.result.as_ref();
-            if !result.is_some_and(|result| result.contains_key("already_installed")) {
+            if !task.was_there() {
                 self.found.shift_remove(&task.task_id);
                 self.brought.insert(task.task_id.clone(), id.clone());
             } else if !self.brought.contains_key(&task.task_id) {

@@ -84,11 +84,10 @@ pub(super) fn complete(run: &Run<'_>) -> Result<Ended, RunError> {
 /// What there is to know about what was installed.
 fn notes(run: &Run<'_>) -> Vec<String> {
     let is_new = |id: &TaskId| {
-        run.session().tasks.get(id).is_some_and(|task| {
-            let result = task.result.as_ref();
-            task.status == TaskStatus::Completed
-                && result.is_none_or(|result| !result.contains_key("already_installed"))
-        })
+        run.session()
+            .tasks
+            .get(id)
+            .is_some_and(|task| task.status == TaskStatus::Completed && !task.was_there())
     };
     let new = run.plan.tasks.iter().filter(|task| is_new(&task.id) && !task.upkeep);
     new.filter_map(|task| Some(format!("{}: {}", task.id, task.notes.as_deref()?))).collect()

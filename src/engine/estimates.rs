@@ -7,7 +7,7 @@ use std::{
 
 use super::{RunError, machine};
 use crate::{
-    flow::{duration_of, was_there},
+    flow::duration_of,
     model::{Session, TaskId},
     store::Store,
 };
@@ -45,7 +45,7 @@ pub(super) fn last_durations<'t>(
     {
         open.retain(|id| {
             let took = session.tasks.get(*id).and_then(|task| {
-                duration_of(task).or_else(|| was_there(task).then_some(Duration::ZERO))
+                duration_of(task).or_else(|| task.was_there().then_some(Duration::ZERO))
             });
             took.is_none_or(|took| {
                 known.insert((*id).clone(), took);

@@ -203,9 +203,7 @@ pub fn add_shell_blocks(
 /// Whether a task is completed; unless `all` are meant, by this session's own doing.
 pub(super) fn is_done(session: &Document, task: &PlanTask, all: bool) -> bool {
     session.tasks.get(&task.id).is_some_and(|record| {
-        let was_there =
-            record.result.as_ref().is_some_and(|result| result.contains_key("already_installed"));
-        record.status == TaskStatus::Completed && (all || !was_there)
+        record.status == TaskStatus::Completed && (all || !record.was_there())
     })
 }
 

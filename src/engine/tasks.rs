@@ -217,10 +217,7 @@ impl Run<'_> {
 
     /// Whether a task that begins anew was set up by this very session before.
     fn was_ours(&self, task: &PlanTask) -> bool {
-        self.task_record(task).is_some_and(|record| {
-            let result = record.result.as_ref();
-            result.is_some_and(|result| !result.contains_key("already_installed"))
-        })
+        self.task_record(task).is_some_and(|record| record.result.is_some() && !record.was_there())
     }
 
     fn is_set_up_elsewhere(&self, task: &PlanTask) -> bool {

@@ -276,7 +276,7 @@ fn task_line(document: &Document, task: &Arc<TaskRecord>) -> TaskLine {
         task_id: task.task_id.clone(),
         status: task.status,
         version: text("version"),
-        already_installed: result.is_some_and(|result| result.contains_key("already_installed")),
+        already_installed: task.was_there(),
         seconds: duration_of(task).map(Seconds::from_duration),
         reason: match task.status {
             TaskStatus::Skipped => task.skipped_reason.clone(),

@@ -50,8 +50,7 @@ impl Assessment {
         let reworded = || pairs().filter(|(known, task)| known.words() != task.words());
         let begin_anew = begin_anew(session, before, now, impact);
         let is_ours = |id: &&TaskId| {
-            let result = session.tasks.get(*id).and_then(|task| task.result.as_ref());
-            is_done(id) && !result.is_some_and(|found| found.contains_key("already_installed"))
+            is_done(id) && !session.tasks.get(*id).is_some_and(|task| task.was_there())
         };
         let told = changed_data(before, now);
         let is_other = |id: &&TaskId| is_made_otherwise(id, before, now, &told);

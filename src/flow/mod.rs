@@ -55,7 +55,7 @@ pub use given_plan::{GivenPlan, completed};
 pub use impact::Assessment;
 pub use locks::locks_of;
 pub use offer::{Offer, Offered, Presence};
-pub use pace::{PhaseCourse, Progress, Timing, duration_of, was_there};
+pub use pace::{PhaseCourse, Progress, Timing, duration_of};
 pub use place::place_of;
 pub use plan_check::{Problem, plan_problems};
 pub use plan_difference::plan_difference;

@@ -107,16 +107,11 @@ pub fn duration_of(task: &TaskRecord) -> Option<Duration> {
     (done && !took.is_zero()).then_some(took)
 }
 
-/// Whether a task was found done: nothing had to be run for it.
-pub fn was_there(task: &TaskRecord) -> bool {
-    task.result.as_ref().is_some_and(|result| result.contains_key("already_installed"))
-}
-
 /// What a task took on average, of those whose end is known and that had something to do. Other
 /// programs have written down only when a task began and ended.
 fn average(document: &Document) -> Option<Duration> {
     let done = document.tasks.values().filter(|task| task.status == TaskStatus::Completed);
-    let took = done.filter(|task| !was_there(task)).filter_map(|task| {
+    let took = done.filter(|task| !task.was_there()).filter_map(|task| {
         let span = || {
             let has_times = task.commands().iter().any(|command| command.duration_ms.is_some());
             let (began, ended) = (task.started_at.as_ref()?, task.completed_at.as_ref()?);

@@ -52,6 +52,11 @@ pub struct TaskRecord {
 }
 
 impl TaskRecord {
+    /// Whether it was found done: nothing had to be run for it.
+    pub fn was_there(&self) -> bool {
+        self.result.as_ref().is_some_and(|result| result.contains_key("already_installed"))
+    }
+
     pub fn pending(task_id: TaskId, planned_commands: Option<usize>) -> Self {
         Self {
             task_id,

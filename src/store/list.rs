@@ -92,7 +92,7 @@ impl Store {
         Ok(listing)
     }
 
-    /// The ids of the newest sessions, newest first to the second. No document is read for them.
+    /// The ids of the newest sessions, newest first to the second.
     pub fn newest_ids(&self, most: usize) -> Result<Vec<SessionId>, StoreError> {
         Ok(self.ids()?.into_keys().rev().take(most).collect())
     }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     flow::{self, Demand, Diagnosis},
-    model::{InFlight, PackageManager, PlanCommand, PlanTask},
+    model::{InFlight, PackageManager, PlanCommand, PlanPackages, PlanTask, TaskId},
 };
 
 /// What came of the calls that were shared.
@@ -139,7 +139,7 @@ impl Run<'_> {
                 return Ok(Some(CommandEnd::Stopped));
             }
             self.turns.change(|schedule| schedule.arrive(place));
-            self.say_what_is_waited_for(place, "waits for those it goes with").await;
+            self.say_what_is_waited_for(place, "waits for others that go into the same call").await;
             let mut leads = false;
             until(|| {
                 let only_begun = self.begins_nothing();
@@ -230,8 +230,9 @@ impl Run<'_> {
                     for other in &served {
                         self.batches.in_vain.borrow_mut().insert(*other, served.clone());
                     }
+                    let blamed = blamed(&tasks, &said);
                     self.tell_all(&served, |task| {
-                        if is_blamed(task, &tasks, &said) {
+                        if blamed.contains(&&task.id) {
                             let (error, diagnosis) = (error.clone(), diagnosis.clone());
                             Verdict::Failed { error, diagnosis }
                         } else {
@@ -343,11 +344,14 @@ fn joint(tasks: &[&PlanTask], like: &PlanCommand) -> PlanCommand {
     }
 }
 
-/// Whether the manager names a package of this task as the reason.
-fn is_blamed(task: &PlanTask, all: &[&PlanTask], said: &[u8]) -> bool {
-    let Some(packages) = &task.packages else { return false };
-    let names = all.iter().filter_map(|task| task.packages.as_ref()).flat_map(|p| &p.names);
-    let names: Vec<&str> = names.map(String::as_str).collect();
-    let blamed = flow::blamed(packages.manager, said, &names);
-    packages.names.iter().any(|name| blamed.contains(&name.as_str()))
+/// Those of the tasks that one call served whose packages the manager names as the reason.
+fn blamed<'t>(tasks: &[&'t PlanTask], said: &[u8]) -> Vec<&'t TaskId> {
+    let packages = || tasks.iter().filter_map(|task| Some((&task.id, task.packages.as_ref()?)));
+    let Some((_, PlanPackages { manager, .. })) = packages().next() else { return Vec::new() };
+    let names: Vec<&str> =
+        packages().flat_map(|(_, packages)| &packages.names).map(String::as_str).collect();
+    let blamed = flow::blamed(*manager, said, &names);
+    let is_blamed =
+        |packages: &PlanPackages| packages.names.iter().any(|name| blamed.contains(&name.as_str()));
+    packages().filter(|(_, packages)| is_blamed(packages)).map(|(id, _)| id).collect()
 }

@@ -215,7 +215,7 @@ impl Catalog {
                     continue;
                 }
             };
-            let Manifest { source, root, tasks, profile, found } = manifest;
+            let Manifest { source, root, tasks, profile, mut found } = manifest;
             self.files.push(Arc::clone(&source));
             self.nodes += root.count();
             if self.nodes > MOST_NODES_IN_ALL {
@@ -227,7 +227,11 @@ impl Catalog {
                 self.diagnostics.push(mistake);
                 continue;
             }
-            self.diagnostics.extend(found);
+            // The longer list takes in the shorter: one file may have very many. They are sorted later.
+            if found.len() > self.diagnostics.len() {
+                std::mem::swap(&mut found, &mut self.diagnostics);
+            }
+            self.diagnostics.append(&mut found);
             for entry in root.get("tasks").map(Node::entries).unwrap_or_default() {
                 let Some(id) = entry.key.text() else { continue };
                 // What cannot even be read takes the place of what it was to replace, too.

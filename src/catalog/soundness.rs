@@ -94,12 +94,10 @@ impl Catalog {
             .collect();
         let order =
             |source: &Arc<Source>| (source.layer, numbers.get(&Arc::as_ptr(source)).copied());
-        let mut placed: Vec<_> = std::mem::take(&mut self.diagnostics)
-            .into_iter()
-            .map(|found| ((order(&found.source), found.place.line, found.place.column), found))
-            .collect();
-        placed.sort_by_key(|(place, _)| *place);
-        self.diagnostics = placed.into_iter().map(|(_, found)| found).collect();
+        // Where they are: there may be very many, and no room for a second list of them.
+        let place =
+            |found: &Diagnostic| (order(&found.source), found.place.line, found.place.column);
+        self.diagnostics.sort_by_cached_key(place);
     }
 
     fn withhold_what_needs_the_unsound(&mut self) {

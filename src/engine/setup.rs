@@ -6,10 +6,13 @@ use std::{collections::HashMap, path::PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{RunError, run::Run};
-use crate::model::{PlanTask, ProbeKind};
+use crate::{
+    exec::COOKIE,
+    model::{PlanTask, ProbeKind},
+};
 
-/// Every shell has these of its own.
-const OF_EVERY_SHELL: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
+/// Every shell has these of its own, and every probe the last.
+const OF_EVERY_SHELL: [&str; 5] = ["PWD", "OLDPWD", "SHLVL", "_", COOKIE];
 /// The longest value that is worth a place in the record.
 const LONGEST: usize = 4096;
 

@@ -149,7 +149,12 @@ impl Environment {
     /// it takes a shell to know. `first` are directories that come first in PATH.
     pub fn answer(&self, check: &str, first: &[PathBuf]) -> Option<Option<PathBuf>> {
         let name = probe::plain_lookup(check)?;
-        Some(probe::find_program(name, &self.search_path(first)))
+        Some(self.program(name, first))
+    }
+
+    /// Where the program of this name is. `first` are directories that come first in PATH.
+    pub(super) fn program(&self, name: &str, first: &[PathBuf]) -> Option<PathBuf> {
+        probe::find_program(name, &self.search_path(first))
     }
 
     /// The names of what is to reach a command that becomes root: all that keeps package managers

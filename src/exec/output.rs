@@ -126,6 +126,61 @@ pub fn read_all(fs: &Fs, directory: &Path) -> Result<Vec<Piece>, DiskError> {
     Ok(pieces)
 }
 
+/// The beginning and the end of what was kept, and how much lies between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    pub head: Vec<u8>,
+    /// How many bytes lie between the two.
+    pub left_out: u64,
+    pub tail: Vec<u8>,
+}
+
+/// Reads at most `head` bytes of the beginning and `tail` of the end, however long it is.
+pub fn read_ends(fs: &Fs, directory: &Path, head: u64, tail: u64) -> Result<Ends, DiskError> {
+    let mut files = Vec::new();
+    for (name, is_tail) in [(HEAD, false), (TAILS[0], true), (TAILS[1], true)] {
+        let file = match fs.open_read(&directory.join(name)) {
+            Ok(file) => file,
+            Err(error) if error.not_found() => continue,
+            Err(error) => return Err(error),
+        };
+        let Some((begin, header)) = beginning_of(&file, is_tail) else { continue };
+        let length = file.stat()?.len.saturating_sub(header);
+        files.push((begin, length, header, file));
+    }
+    files.sort_by_key(|(begin, ..)| *begin);
+    let end = files.iter().map(|(begin, length, ..)| begin + length).max().unwrap_or(0);
+    let head_end = if end <= head.saturating_add(tail) { end } else { head };
+    let tail_begin = end.saturating_sub(tail).max(head_end);
+    let mut ends = Ends::default();
+    let mut read = 0;
+    for (begin, length, header, file) in &files {
+        for (from, to, into) in [(0, head_end, &mut ends.head), (tail_begin, end, &mut ends.tail)] {
+            let (from, to) = (from.max(*begin), to.min(begin + length));
+            if from >= to {
+                continue;
+            }
+            let mut bytes = vec![0; usize::try_from(to - from).unwrap_or(0)];
+            file.read_exact_at(&mut bytes, header + (from - begin))?;
+            read += to - from;
+            into.extend(bytes);
+        }
+    }
+    ends.left_out = end.saturating_sub(read);
+    Ok(ends)
+}
+
+/// Where the content of a file begins in all that was written, and in the file itself.
+fn beginning_of(file: &File, is_tail: bool) -> Option<(u64, u64)> {
+    if !is_tail {
+        return Some((0, 0));
+    }
+    let mut header = [0; HEADER];
+    file.read_exact_at(&mut header, 0).ok()?;
+    let begin = std::str::from_utf8(&header).ok()?.trim().parse().ok()?;
+    Some((begin, HEADER as u64))
+}
+
 /// What one file has at or after `from`; `None` if that is nothing.
 fn read_file(fs: &Fs, path: &Path, from: u64, is_tail: bool) -> Result<Option<Piece>, DiskError> {
     let file = match fs.open_read(path) {
@@ -133,17 +188,7 @@ fn read_file(fs: &Fs, path: &Path, from: u64, is_tail: bool) -> Result<Option<Pi
         Err(error) if error.not_found() => return Ok(None),
         Err(error) => return Err(error),
     };
-    let (begin, header) = if is_tail {
-        let mut header = [0; HEADER];
-        if file.read_exact_at(&mut header, 0).is_err() {
-            return Ok(None);
-        }
-        let begin = std::str::from_utf8(&header).ok().and_then(|text| text.trim().parse().ok());
-        let Some(begin) = begin else { return Ok(None) };
-        (begin, HEADER as u64)
-    } else {
-        (0, 0)
-    };
+    let Some((begin, header)) = beginning_of(&file, is_tail) else { return Ok(None) };
     let start = from.max(begin);
     let bytes = file.read_from(header + (start - begin))?;
     Ok((!bytes.is_empty()).then_some(Piece { start, bytes }))
@@ -153,7 +198,7 @@ fn read_file(fs: &Fs, path: &Path, from: u64, is_tail: bool) -> Result<Option<Pi
 mod tests {
     use std::path::Path;
 
-    use super::{CAP, Log, read_all, read_next};
+    use super::{CAP, Ends, Log, read_all, read_ends, read_next};
     use crate::disk::{FaultyFs, Fs};
 
     fn written(total: usize, chunk: usize) -> Vec<super::Piece> {
@@ -170,6 +215,37 @@ mod tests {
         }
         assert_eq!((log.kept, log.dropped), (total as u64, 0));
         read_all(&fs, directory).unwrap()
+    }
+
+    #[test]
+    fn of_both_ends_no_more_is_read_than_is_wanted() {
+        let fs = Fs::Faulty(FaultyFs::new());
+        let directory = Path::new("/attempt");
+        fs.create_dir(directory).unwrap();
+        let cap = usize::try_from(CAP).unwrap();
+        let total = 4 * cap + 500;
+        let mut log = Log::new(&fs, directory);
+        let content: Vec<u8> = (0..total).map(|n| u8::try_from(n % 251).unwrap()).collect();
+        content.chunks(9_973).for_each(|chunk| {
+            log.write(chunk);
+        });
+        let ends = read_ends(&fs, directory, 100, 1_000).unwrap();
+        assert_eq!(ends.head, content[..100]);
+        assert_eq!(ends.tail, content[total - 1_000..]);
+        assert_eq!(ends.left_out, total as u64 - 1_100);
+    }
+
+    #[test]
+    fn what_is_short_is_read_whole() {
+        let fs = Fs::Faulty(FaultyFs::new());
+        let directory = Path::new("/attempt");
+        fs.create_dir(directory).unwrap();
+        assert_eq!(read_ends(&fs, directory, 5, 5).unwrap(), Ends::default());
+        Log::new(&fs, directory).write(b"0123456789");
+        let whole = Ends { head: b"0123456789".into(), left_out: 0, tail: Vec::new() };
+        assert_eq!(read_ends(&fs, directory, 5, 5).unwrap(), whole);
+        let cut = Ends { head: b"0123".into(), left_out: 3, tail: b"789".into() };
+        assert_eq!(read_ends(&fs, directory, 4, 3).unwrap(), cut);
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! Probes: commands that look and change nothing. They get no terminal, no user data, ten seconds,
-//! and a process group of their own that ends with the probe.
+//! and a process group of their own that ends with the probe. One that is cut off takes everything
+//! with it that it started, wherever that has gone.
 
 use std::{
-    io,
+    ffi::OsString,
+    fs::File,
+    io::{self, Read},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
 use rustix::process::{Pid, Signal};
 use tokio::net::unix::pipe::Receiver;
 
-use super::{Environment, environment, helpers};
+use super::{COOKIE, Environment, environment, helpers};
 use crate::os;
 
 pub const PROBE_LIMIT: Duration = Duration::from_secs(10);
@@ -38,16 +42,51 @@ pub enum ProbeEnd {
     NotStarted(String),
 }
 
-/// Ends the whole group of a probe, whatever becomes of the one who waits for it.
-struct Group(Option<Pid>);
+/// How often is looked for what a probe that was cut off has left: it may be starting more.
+const SWEEPS: usize = 5;
+
+/// Ends all of a probe, whatever becomes of the one who waits for it.
+struct Group {
+    leader: Option<Pid>,
+    /// Marks every process of the probe, in their environment.
+    cookie: String,
+    has_ended: bool,
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(group) = self.0 {
-            // It may have ended by itself.
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        let Some(group) = self.leader else { return };
+        // Whose parent has been killed descends from it no more.
+        let descendants = match u32::try_from(group.as_raw_nonzero().get()) {
+            Ok(leader) if !self.has_ended => os::tree(leader),
+            _ => Vec::new(),
+        };
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        if self.has_ended {
+            return;
+        }
+        end_all(&descendants);
+        for _ in 0..SWEEPS {
+            let left = os::carrying(&self.cookie);
+            if left.is_empty() {
+                return;
+            }
+            end_all(&left);
         }
     }
+}
+
+fn end_all(processes: &[os::Process]) {
+    for process in processes {
+        os::signal(process, Signal::KILL);
+    }
+}
+
+/// A mark that no other probe has while it runs.
+fn mark() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("probe-{}-{}.", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Runs a probe. Being abandoned ends it.
@@ -73,24 +112,23 @@ pub async fn probe(probe: &Probe<'_>) -> ProbeEnd {
 #[expect(clippy::disallowed_methods, reason = "this room starts processes")]
 async fn run(probe: &Probe<'_>) -> io::Result<ProbeEnd> {
     let (reader, writer) = io::pipe()?;
-    let shell = environment::shell();
+    let cookie = mark();
+    let (program, arguments) = starter(probe);
     // From a terminal it would be stopped where it wants to ask, and nobody would know why.
     let is_detached = os::has_terminal();
     let mut command = if is_detached {
         let mut command = Command::new(os::own_executable()?);
-        command.arg(helpers::DETACHED).arg(shell.program);
+        command.arg(helpers::DETACHED).arg(program);
         command
     } else {
-        let mut command = Command::new(shell.program);
+        let mut command = Command::new(program);
         command.process_group(0);
         command
     };
     command
-        .args(shell.arguments)
-        .arg("-c")
-        .arg(environment::with_setup(probe.setup, probe.command))
+        .args(arguments)
         .env_clear()
-        .envs(probe.environment.variables(probe.path, []))
+        .envs(probe.environment.variables(probe.path, [(COOKIE.to_owned(), cookie.clone())]))
         .current_dir(
             Some(probe.environment.home()).filter(|home| home.is_dir()).unwrap_or(Path::new("/")),
         )
@@ -98,7 +136,8 @@ async fn run(probe: &Probe<'_>) -> io::Result<ProbeEnd> {
         .stdout(writer.try_clone()?)
         .stderr(writer);
     let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
-    let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+    let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let mut group = Group { leader, cookie, has_ended: false };
     let output = Receiver::from_owned_fd(reader.into())?;
     let mut kept = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
@@ -117,11 +156,44 @@ async fn run(probe: &Probe<'_>) -> io::Result<ProbeEnd> {
     if open {
         take(&output, &mut buffer, &mut kept);
     }
+    group.has_ended = true;
     drop(group);
     Ok(match (status.code(), status.signal()) {
         (Some(code), _) => ProbeEnd::Exited { code, output: kept },
         (None, signal) => ProbeEnd::Signaled(signal.unwrap_or(0)),
     })
+}
+
+/// What is started for a probe: the very program, where the text does no more than name one with its
+/// arguments; else a shell.
+fn starter(probe: &Probe<'_>) -> (OsString, Vec<OsString>) {
+    if probe.setup.is_empty()
+        && let Some((name, arguments)) = plain_call(probe.command)
+        && let Some(program) = probe.environment.program(name, probe.path)
+        && starts_by_itself(&program)
+    {
+        return (program.into(), arguments.into_iter().map(OsString::from).collect());
+    }
+    let shell = environment::shell();
+    let mut arguments: Vec<OsString> = shell.arguments.iter().map(OsString::from).collect();
+    arguments.push("-c".into());
+    arguments.push(environment::with_setup(probe.setup, probe.command).into());
+    (shell.program.into(), arguments)
+}
+
+/// Whether the system can run a file; one without a first line that says how is for a shell.
+fn starts_by_itself(program: &Path) -> bool {
+    const KINDS: [&[u8]; 6] = [
+        b"#!",
+        b"\x7fELF",
+        b"\xcf\xfa\xed\xfe",
+        b"\xce\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+        b"\xca\xfe\xba\xbf",
+    ];
+    let mut begin = Vec::new();
+    let read = File::open(program).and_then(|file| file.take(4).read_to_end(&mut begin));
+    read.is_ok() && KINDS.iter().any(|kind| begin.starts_with(kind))
 }
 
 /// Reads what is there; whether more can come.
@@ -136,6 +208,11 @@ fn take(from: &Receiver, buffer: &mut [u8], kept: &mut Vec<u8>) -> bool {
             Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
         }
     }
+}
+
+/// Whether a command only asks where a program is: that is answered without a process.
+pub fn is_plain_lookup(command: &str) -> bool {
+    plain_lookup(command).is_some()
 }
 
 /// NAME, of a command that only asks where NAME is: `command -v NAME`, output sent away or not.
@@ -157,8 +234,20 @@ pub(super) fn plain_lookup(command: &str) -> Option<&str> {
         .then_some(name)
 }
 
+/// A program and its arguments, of a command in which a shell would find nothing else to do.
+fn plain_call(command: &str) -> Option<(&str, Vec<&str>)> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_.+/:=,@%".contains(c);
+    if !command.chars().all(is_plain) {
+        return None;
+    }
+    let mut words = command.split_ascii_whitespace();
+    let name = words.next()?;
+    let is_program = !name.contains(['/', '=']) && !BUILTINS.contains(&name);
+    is_program.then(|| (name, words.collect()))
+}
+
 /// What a shell answers for itself, whatever is on PATH.
-const BUILTINS: [&str; 75] = [
+const BUILTINS: [&str; 76] = [
     ".",
     "alias",
     "bg",
@@ -234,6 +323,7 @@ const BUILTINS: [&str; 75] = [
     "unset",
     "until",
     "wait",
+    "while",
 ];
 
 /// The first of `places` with a program of this name.
@@ -243,7 +333,33 @@ pub(super) fn find_program(name: &str, places: &[PathBuf]) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::plain_lookup;
+    use super::{plain_call, plain_lookup};
+
+    #[test]
+    fn only_a_plain_call_is_made_without_a_shell() {
+        assert_eq!(plain_call(" git --version "), Some(("git", vec!["--version"])));
+        assert_eq!(plain_call("g++ -v"), Some(("g++", vec!["-v"])));
+        for command in [
+            "",
+            "cd x",
+            "A=b git",
+            "git | cat",
+            "git\nls",
+            "echo $HOME",
+            "git 'x'",
+            "~/bin/x",
+            "./x",
+            "git > x",
+            "git *",
+            "git #x",
+            "! git",
+            "git {a,b}",
+            "while x",
+            "git -c x=\"y\"",
+        ] {
+            assert_eq!(plain_call(command), None, "{command}");
+        }
+    }
 
     #[test]
     fn only_a_plain_question_is_answered_without_a_shell() {

@@ -19,7 +19,8 @@ pub use lock_holder::{LockHolder, lock_holder};
 pub use machine::{MachineFacts, machine_facts};
 pub use platform::{PlatformFacts, platform_facts};
 pub use process::{
-    Process, Sent, has_rights_of_root, is_alive, named, parent, remains, signal, started, tree,
+    Process, Sent, carrying, has_rights_of_root, is_alive, named, parent, remains, signal, started,
+    tree,
 };
 pub use reserve::reserve;
 pub use signals::is_ignored;

@@ -95,6 +95,14 @@ pub fn remains(leader: u32, began: u64, cookie: &str) -> Vec<Process> {
     found
 }
 
+/// The processes that carry `cookie` in their environment, wherever they have gone.
+pub fn carrying(cookie: &str) -> Vec<Process> {
+    let us = std::process::id();
+    let mut found = all();
+    found.retain(|process| process.pid != us && has_in_environment(process.pid, cookie));
+    found
+}
+
 /// What became of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {

@@ -81,6 +81,8 @@ impl Command {
             Self::Migrate { .. } => "migrate",
             Self::Prune { .. } => "prune",
             Self::Recover(_) => "recover",
+            Self::Audit(_) => "audit",
+            Self::Report { .. } => "report",
             Self::Catalog { .. } => "catalog",
             Self::Doctor { .. } => "doctor",
             Self::Completions { .. } => "completions",
@@ -217,6 +219,17 @@ pub(super) enum Command {
     },
     /// Show what happened in a session, event by event
     History(HistoryArgs),
+    /// Say what is on this machine, and what has changed
+    Audit(AuditArgs),
+    /// Write a page that tells all of a session
+    Report {
+        /// A session id, the beginning of one, or `latest`
+        #[arg(default_value = "latest")]
+        session: String,
+        /// Where to; `-` is standard output [default: report-ID.html in this folder]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Write a session document of an earlier format in the present one
     Migrate {
         /// A session id, the beginning of one, or `latest`
@@ -340,6 +353,32 @@ pub(super) struct HistoryArgs {
     /// Check every line, and that the session document follows from them
     #[arg(long)]
     pub verify: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct AuditArgs {
+    /// Only tools of this category
+    #[arg(long, value_name = "NAME")]
+    pub category: Option<String>,
+    /// Only what this session set up or found
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Only whether tools are here: no versions, and no checks
+    #[arg(long)]
+    pub quick: bool,
+    /// Write it as a page to this file; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Tell how one tool came here
+    #[arg(long, value_name = "TASK", value_parser = task_id)]
+    #[arg(conflicts_with_all = ["category", "session", "quick", "html", "adopt"])]
+    pub explain: Option<TaskId>,
+    /// Take the machine as it is now: from then on that is what is expected
+    #[arg(long, conflicts_with_all = ["category", "session", "quick"])]
+    pub adopt: bool,
+    /// With --adopt: without asking
+    #[arg(long, requires = "adopt")]
+    pub yes: bool,
 }
 
 #[derive(Debug, clap::Args)]

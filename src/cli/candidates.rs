@@ -63,14 +63,16 @@ impl Wanted {
                 Self::TasksOfSession
             }
             ("remove", "tasks") => Self::TasksInShells,
-            (_, "add" | "without") | ("expand", "names") => Self::Tasks,
+            (_, "add" | "without") | ("expand", "names") | ("audit", "explain") => Self::Tasks,
             (_, "profile") => Self::Profiles,
             ("show", "id") => Self::TasksAndProfiles,
             (_, "category") => Self::Categories,
             (_, "answer") => Self::Answers,
             ("man", "command") => Self::Commands,
             (_, "home" | "to") => Self::Folders,
-            (_, "catalog" | "plan" | "paths" | "answers" | "data_file" | "output") => Self::Files,
+            (_, "catalog" | "plan" | "paths" | "answers" | "data_file" | "output" | "html") => {
+                Self::Files
+            }
             _ => return None,
         };
         Some(wanted)

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The exit codes, as help and manual name them.
-pub(super) const EXIT_CODES: [(u8, &str); 9] = [
+pub(super) const EXIT_CODES: [(u8, &str); 10] = [
     (0, "done"),
     (1, "internal error"),
     (2, "usage"),
@@ -20,6 +20,7 @@ pub(super) const EXIT_CODES: [(u8, &str); 9] = [
     (4, "paused or a decision is needed"),
     (5, "locked"),
     (6, "record damaged"),
+    (7, "the machine has changed since its sessions"),
     (8, "invalid catalog or plan"),
     (9, "store not usable"),
 ];
@@ -34,7 +35,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Plans and their runs",
         &["plan", "apply", "approve", "pause", "revise", "override", "advance"],
     ),
-    ("What there is, and what happened", &["catalog", "sessions", "status", "history", "logs"]),
+    (
+        "What there is, and what happened",
+        &["catalog", "audit", "sessions", "status", "history", "logs", "report"],
+    ),
     ("When something is wrong", &["doctor", "recover", "migrate", "prune", "shell"]),
     ("For shells and other programs", &["completions", "man", "schema"]),
 ];

@@ -171,6 +171,25 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "audit",
+        &[
+            example("provision audit", "What is here, in which version, and what has changed."),
+            example(
+                "provision audit --explain jq",
+                "Which session and command brought it, and when.",
+            ),
+            example("provision audit --html audit.html", "The same as a page for a browser."),
+            example("provision audit --adopt", "Takes the machine as it is now, after asking."),
+        ],
+    ),
+    (
+        "report",
+        &[
+            example("provision report", "Writes a page about the newest session, in this folder."),
+            example("provision report latest -o setup.html", "Names the file."),
+        ],
+    ),
+    (
         "doctor",
         &[
             example("provision doctor", "Looks, and changes nothing."),

@@ -4,6 +4,7 @@ mod appearance;
 mod approve;
 mod args;
 mod ask;
+mod audit;
 mod candidates;
 mod catalog;
 mod command;
@@ -23,6 +24,7 @@ mod overview;
 mod pause;
 mod prune;
 mod recover;
+mod report;
 mod revise;
 mod run;
 mod run_failure;
@@ -105,6 +107,10 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::Prune { older_than, yes }) => return prune::run(settings, older_than, yes),
         Some(Command::Doctor { repair }) => return doctor::run(settings, repair),
         Some(Command::Recover(args)) => return recover::run(settings, &args),
+        Some(Command::Audit(args)) => return audit::run(settings, &args),
+        Some(Command::Report { session, output }) => {
+            report::run(settings, &session, output.as_deref())
+        }
         None => return walk::run(settings),
         Some(Command::Sessions { all }) => sessions::run(settings, all),
         Some(Command::Status { session, chain }) => status::run(settings, &session, chain),

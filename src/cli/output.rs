@@ -4,11 +4,16 @@
 use std::{
     fmt::Write as _,
     io::{self, Write},
+    path::Path,
     process::ExitCode,
 };
 
-use super::{failure::Failure, settings::Settings};
+use super::{
+    failure::{Failure, Kind, causes},
+    settings::Settings,
+};
 use crate::{
+    disk::{self, Fs},
     engine::Clock,
     face::{note_text, visible},
 };
@@ -36,6 +41,27 @@ pub(super) fn json_document(value: &impl serde::Serialize) -> Result<(), Failure
     let written = serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from);
     let written = written.and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
     written.map_err(|error| Failure::output(&error))
+}
+
+/// A file where somebody wants it: it is there whole, or what was there before. What is no file, such
+/// as a pipe, is written to, and never replaced.
+pub(super) fn file(what: &str, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: &dyn std::error::Error| {
+        let message = format!("{what} cannot be written to `{}`", path.display());
+        let mut failure = Failure::new(Kind::Usage, message);
+        failure.causes.push(error.to_string());
+        failure.causes.extend(causes(error));
+        failure.file = Some(path.into());
+        failure
+    };
+    let path = std::path::absolute(path).map_err(|error| failed(&error))?;
+    // Who names a link means what it leads to.
+    let place = disk::resolve(&path).map_err(|error| failed(&error))?.unwrap_or(path.clone());
+    let is_file = std::fs::metadata(&place).map_or(true, |there| there.is_file());
+    if is_file {
+        return disk::save(&Fs::real(), &place, bytes, None).map_err(|error| failed(&error));
+    }
+    disk::write_into(&place, bytes).map_err(|error| failed(&error))
 }
 
 /// Something to know about what is done, on stderr.

@@ -26,6 +26,7 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::PlanEdited { .. }
         | RunError::Interrupted
         | RunError::ChangedMeanwhile { .. }
+        | RunError::SetUpMeanwhile
         | RunError::Unanswered { .. }
         | RunError::Unreviewed { .. }
         | RunError::NotForced { source: NotForced::Unforceable { .. }, .. } => Kind::Undecided,
@@ -46,6 +47,7 @@ fn kind_of(error: &RunError) -> Kind {
         | RunError::NotInCatalog { .. }
         | RunError::NotFromThere { .. }
         | RunError::NotRevisable { .. }
+        | RunError::NothingToAdopt
         | RunError::NothingToExpand
         | RunError::NothingToResume
         | RunError::OtherMachine { .. }
@@ -113,14 +115,8 @@ impl From<RunError> for Failure {
                     .hints
                     .push(format!("give it with --data-file FILE or PROVISION_DATA_{name}"));
             }
-            RunError::NotResumable { id, status } => {
-                if status == SessionStatus::Completed {
-                    failure.hints.push(format!("`provision expand {id}` adds to it"));
-                }
-                failure.hints.push(format!("`provision status {id}` shows how it ended"));
-                failure.session = Some(id);
-            }
-            error @ (RunError::NotExpandable { .. }
+            error @ (RunError::NotResumable { .. }
+            | RunError::NotExpandable { .. }
             | RunError::NotInCatalog { .. }
             | RunError::NotRevisable { .. }
             | RunError::NotOverridable { .. }
@@ -129,6 +125,8 @@ impl From<RunError> for Failure {
             | RunError::OtherMachine { .. }
             | RunError::Unreviewed { .. }
             | RunError::NothingToResume
+            | RunError::NothingToAdopt
+            | RunError::SetUpMeanwhile
             | RunError::NothingToExpand) => failure.say_not_so(error),
             RunError::NoPlan { id } => {
                 failure
@@ -263,7 +261,17 @@ impl Failure {
                 self.hints.push(format!("`provision status {id}` says where it stands"));
                 self.session = Some(id);
             }
-            RunError::NothingToExpand => {
+            RunError::NotResumable { id, status } => {
+                if status == SessionStatus::Completed {
+                    self.hints.push(format!("`provision expand {id}` adds to it"));
+                }
+                self.hints.push(format!("`provision status {id}` shows how it ended"));
+                self.session = Some(id);
+            }
+            RunError::SetUpMeanwhile => {
+                self.hints.push("`provision audit --adopt` looks again, and asks again".into());
+            }
+            RunError::NothingToExpand | RunError::NothingToAdopt => {
                 self.hints.push("`provision start` begins one".into());
                 self.hints.push("`provision sessions` lists the sessions there are".into());
             }

@@ -16,7 +16,7 @@ use crate::{
     disk::{Fs, Holder},
     engine::{Asker, Clock, Layers, Surroundings},
     exec::Environment,
-    face::{AtTerminal, Look, Screen, Terminal},
+    face::{self, AtTerminal, Look, Screen, Terminal},
     store::{Home, Pen, Store},
 };
 
@@ -90,6 +90,7 @@ impl Settings {
             environment: self.environment(),
             layers: self.layers()?,
             asker: self.asker(),
+            reporter: face::report_html,
         })
     }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     catalog::{Answers, Diagnostic, read_answers},
-    disk::{self, Fs},
+    disk::Fs,
     engine::{self, Request},
     face,
     model::ExecutionMode,
@@ -74,7 +74,7 @@ pub(super) fn plan(
     if path == Path::new("-") {
         return output::data(&String::from_utf8_lossy(&text));
     }
-    write(path, &text)?;
+    output::file("the plan", path, &text)?;
     if settings.json {
         return output::json_document(&face::plan_json(plan));
     }
@@ -88,27 +88,6 @@ pub(super) fn plan(
         ));
     }
     Ok(())
-}
-
-/// The plan is there whole, or what was there before. What is no file, such as a pipe, is written
-/// to, and never replaced.
-fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        let message = format!("the plan cannot be written to `{}`", path.display());
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.causes.push(error.to_string());
-        failure.causes.extend(super::failure::causes(error));
-        failure.file = Some(path.into());
-        failure
-    };
-    let path = std::path::absolute(path).map_err(|error| failed(&error))?;
-    // Who names a link means what it leads to.
-    let place = disk::resolve(&path).map_err(|error| failed(&error))?.unwrap_or(path.clone());
-    let is_file = std::fs::metadata(&place).map_or(true, |there| there.is_file());
-    if is_file {
-        return disk::save(&Fs::real(), &place, text, None).map_err(|error| failed(&error));
-    }
-    disk::write_into(&place, text).map_err(|error| failed(&error))
 }
 
 pub(super) fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failure> {

@@ -117,7 +117,7 @@ async fn go_through(
         TaskEnd::Settled
     };
     match end {
-        TaskEnd::Settled => complete(run),
+        TaskEnd::Settled => complete(run).await,
         TaskEnd::Failed => fail(run),
         TaskEnd::Stopped => stop(run),
         TaskEnd::Undecided(what) => pause(run, PauseReason::SystemError, what, true),

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use super::{RunError, run::Run, shell_blocks};
+use super::{RunError, report::report_of_complete, run::Run, shell_blocks};
 use crate::{
-    flow::{self, Alternative, doctor::Trouble},
+    flow::{self, Alternative, doctor::Trouble, gates},
     model::{
         Digest, EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
         TaskId, TaskStatus,
@@ -53,32 +53,65 @@ impl Ended {
     }
 }
 
-pub(super) fn complete(run: &Run<'_>) -> Result<Ended, RunError> {
+pub(super) async fn complete(run: &Run<'_>) -> Result<Ended, RunError> {
     run.flush()?;
     if run.session().phase.current == Phase::Execute {
-        let gates = flow::gates::execute(&run.session());
+        let gates = gates::execute(&run.session());
         run.queue(EventKind::GatesEvaluated { phase: Phase::Execute, gates });
         run.queue(flow::completed(Phase::Execute));
         run.flush()?;
     }
-    let completion = run.session().phase_timing.get(&Phase::Completion).cloned();
-    if completion.is_none_or(|timing| timing.completed_at.is_none()) {
-        let gates = flow::gates::completion();
-        run.queue(EventKind::GatesEvaluated { phase: Phase::Completion, gates });
-        run.queue(flow::completed(Phase::Completion));
+    run.record_baseline().await;
+    run.flush()?;
+    // The page says of its session what the record says next.
+    let report = keep_report(run, &last_events(run, Ok(REPORT)));
+    if let Err(why) = &report {
+        run.note(&format!("the report of the session could not be written: {why}"));
     }
-    let outcome = Outcome {
-        summary: summary(&run.session()),
-        next_session_notes: None,
-        key_decisions: Vec::new(),
-        extra: Extra::new(),
-    };
-    run.queue(EventKind::SessionCompleted { outcome: Some(outcome) });
+    let report = report.as_ref().map(|()| REPORT).map_err(String::as_str);
+    for event in last_events(run, report) {
+        run.queue(event);
+    }
     run.flush()?;
     for note in notes(run).into_iter().chain(shell_blocks::notes(run)) {
         run.note(&note);
     }
     Ok(ended(run, None, false))
+}
+
+/// Where the page that tells of a session is, below its record.
+const REPORT: &str = "artifacts/report.html";
+
+/// What completes a session. `report` is where its page is, or why it has none.
+fn last_events(run: &Run<'_>, report: Result<&str, &str>) -> Vec<EventKind> {
+    let session = run.session();
+    let mut events = Vec::new();
+    let timing = session.phase_timing.get(&Phase::Completion);
+    if timing.is_none_or(|timing| timing.completed_at.is_none()) {
+        let gates = gates::completion(report);
+        events.push(EventKind::GatesEvaluated { phase: Phase::Completion, gates });
+        events.push(flow::completed(Phase::Completion));
+    }
+    let outcome = Outcome {
+        summary: summary(&session),
+        next_session_notes: None,
+        key_decisions: Vec::new(),
+        extra: Extra::new(),
+    };
+    events.push(EventKind::SessionCompleted { outcome: Some(outcome) });
+    events
+}
+
+/// Keeps the page of a session as `last` will leave it. A session whose page cannot be written is no
+/// less complete; one that does not come to its end has the page replaced when it does.
+fn keep_report(run: &Run<'_>, last: &[EventKind]) -> Result<(), String> {
+    let around = run.around;
+    let session = run.session().foreseen(last, &around.clock.now().wall);
+    let session = session.map_err(|error| error.to_string())?;
+    let report = report_of_complete(around, session).map_err(|error| error.to_string())?;
+    let page = (around.reporter)(&report);
+    let kept = run.ledger.recorder().keep_report(&around.store, &page);
+    kept.map_err(|error| error.to_string())
 }
 
 /// What there is to know about what was installed.

@@ -73,6 +73,10 @@ pub enum RunError {
     NotRevisable { id: SessionId, why: String },
     #[error("session {id} has changed meanwhile, and nothing of the revision was recorded")]
     ChangedMeanwhile { id: SessionId },
+    #[error("there is no session of this machine that could keep what is there now")]
+    NothingToAdopt,
+    #[error("a session has set something up since the machine was looked at")]
+    SetUpMeanwhile,
     #[error("there is no complete session to add to")]
     NothingToExpand,
     #[error("there is no session to resume")]

@@ -6,6 +6,8 @@ mod apply;
 mod approve;
 mod attempts;
 mod attending;
+mod audit;
+mod baseline;
 mod batches;
 mod calls;
 mod catalog;
@@ -24,7 +26,10 @@ mod ending;
 mod error;
 mod estimates;
 mod examine;
+mod executions;
 mod expansion;
+mod explain;
+mod footing;
 mod ledger;
 mod look;
 mod lost_attempts;
@@ -33,6 +38,7 @@ mod opening;
 mod package_locks;
 mod paper;
 mod password;
+mod past;
 mod pause;
 mod planned_anew;
 mod platform;
@@ -42,7 +48,9 @@ mod prune;
 mod recover;
 mod rehearsing;
 mod repair;
+mod report;
 mod request;
+mod reverify;
 mod revising;
 mod revision;
 mod rights;
@@ -54,6 +62,7 @@ mod setup;
 mod shelf;
 mod shell_blocks;
 mod shell_files;
+mod side_by_side;
 mod signals;
 mod silence;
 mod standing;
@@ -72,13 +81,15 @@ pub use crate::{
     flow::doctor::{Level, Trouble, repair_plan},
     flow::gates::NotForced,
     flow::{
-        Ask, Asked, ChosenBy, Context, Expiry, Finding, Input, NoRecipe, PlanProblem, Presence,
-        Recipe, RecipeSource, Refusal, STACK_TYPE, Shell, Situation, Stack, State, TOOLS_ADDED,
-        TOOLS_LEFT_OUT, TaskLine, Waiting, Wanted, count, how_long, tools_named,
+        Added, Ask, Asked, Changed, ChosenBy, Context, Drift, Expected, Expiry, Finding, Input,
+        Kept, NoRecipe, PlanProblem, Presence, Recipe, RecipeSource, Refusal, Removed, STACK_TYPE,
+        Sessions, Shell, Since, Situation, Stack, State, TOOLS_ADDED, TOOLS_LEFT_OUT, TaskLine,
+        Waiting, Wanted, count, how_long, tools_named,
     },
     store::{Listing, SessionSummary},
 };
 pub use approve::{Approved, approve, force, in_the_way};
+pub use audit::{Audit, BaselineKnown, Scope, Share, Tool, adopt, audit, drift_at_a_glance};
 pub use catalog::{TaskView, can_be_had, load_catalog, view};
 pub use chain::{Chain, Link, chain};
 pub use clock::Clock;
@@ -90,7 +101,9 @@ pub use ending::Ended;
 pub use error::{Missing, RunError};
 pub use estimates::{Durations, known_durations};
 pub use examine::{Examination, Expiries, examine, expiries, liveliness};
+pub use executions::{Execution, executions, output_of};
 pub use expansion::{Inheritance, expandable, inheritance, newest_complete};
+pub use explain::{Appearance, Dependant, Explanation, Verdict, explain};
 pub use machine::machine;
 pub use opening::{Found, Summary, newest_of_interest, summary};
 pub use pause::{PauseAnswer, ask_to_pause};
@@ -102,7 +115,9 @@ pub use recover::{
     recover_by_hand,
 };
 pub use repair::mend;
+pub use report::{Attempted, Output, Reporter, SessionReport, report};
 pub use request::Request;
+pub use reverify::{NowKnown, Reverified};
 pub use revision::{Revised, Revision, reviewed, revision};
 pub use run::{Interrupted, Surroundings};
 pub use script::{Script, ScriptError, run_script};

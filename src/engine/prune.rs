@@ -63,6 +63,9 @@ pub fn what_to_prune(store: &Store, clock: &Clock, age: Duration) -> Result<Prun
         pruning.kept.push((id, "its record cannot be read".into()));
     }
     let expanded = expanded_by(loaded.iter().map(crate::model::Session::document));
+    let baselines = loaded.iter().filter_map(|session| Some((session.baseline.as_ref()?, session)));
+    let newest = baselines.max_by_key(|(baseline, _)| baseline.recorded_at.clone());
+    let with_baseline = newest.map(|(_, session)| &session.meta.id);
     let now = clock.now().wall;
     for session in &loaded {
         let id = &session.meta.id;
@@ -84,9 +87,12 @@ pub fn what_to_prune(store: &Store, clock: &Clock, age: Duration) -> Result<Prun
             continue;
         }
         let revision = session.revision();
-        let kept = why_kept(session, expanded.get(id)).or_else(|| {
-            may_be_referred_to.then(|| "one that cannot be read may refer to it".into())
-        });
+        let is_compared_with = with_baseline == Some(id);
+        let kept = why_kept(session, expanded.get(id))
+            .or_else(|| is_compared_with.then(|| "it says what was on the machine".into()))
+            .or_else(|| {
+                may_be_referred_to.then(|| "one that cannot be read may refer to it".into())
+            });
         match kept {
             Some(why) => {
                 keep(why);
@@ -172,6 +178,9 @@ fn still_open(session: &Document, expiry: Expiry) -> Option<String> {
 fn why_kept(session: &Document, expanded_by: Option<&SessionId>) -> Option<String> {
     if let Some(other) = expanded_by {
         return Some(format!("session {other} was expanded from it"));
+    }
+    if session.adopted.is_some() {
+        return Some("it keeps what was on the machine when that was adopted".into());
     }
     if !session.recoveries.is_empty() {
         return Some("it was recovered, and may have done more than it says".into());

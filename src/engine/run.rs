@@ -19,7 +19,9 @@ use super::{
     attending::TICK,
     batches::Batches,
     data::UserData,
+    footing,
     ledger::Ledger,
+    report::Reporter,
     rights::RootRights,
     screen::Screen,
     shelf::Layers,
@@ -50,6 +52,8 @@ pub struct Surroundings {
     pub layers: Layers,
     /// Whoever sits before the terminal, if somebody does.
     pub asker: Option<Asker>,
+    /// How a session is told of in a page, once it is complete.
+    pub reporter: Reporter,
 }
 
 /// What to do about a command that nobody knows the end of.
@@ -268,38 +272,17 @@ impl<'a> Run<'a> {
         self.supervisors.borrow_mut().push(supervisor);
     }
 
-    /// The directories that come first in PATH for a task: its own, and those of all it needs.
+    /// The directories that come first in PATH for a task.
     pub(super) fn path_of(&self, task: &PlanTask) -> Vec<PathBuf> {
-        let mut path = Vec::new();
-        let mut seen = HashSet::new();
-        let mut open = vec![task];
-        while let Some(task) = open.pop() {
-            if seen.insert(&task.id) {
-                path.extend(task.path.iter().map(|place| self.around.environment.expand(place)));
-                let needed = task.depends_on.iter().filter_map(|id| self.places.get(id));
-                open.extend(needed.filter_map(|at| self.plan.tasks.get(*at)));
-            }
-        }
-        path
+        footing::path_of(task, |id| self.planned(id), &self.around.environment)
     }
 
-    /// The shell text that sets up what a task needs: of all it depends on, the deepest first, and
-    /// its own for its probes.
+    /// The shell text that sets up what a task needs, and its own for its probes.
     pub(super) fn setup_of(&self, task: &PlanTask, with_own: bool) -> String {
-        let mut texts: Vec<&str> = Vec::new();
-        let mut seen = HashSet::new();
-        let mut open = vec![(task, false)];
-        while let Some((at, is_left)) = open.pop() {
-            if is_left {
-                let own = at.env_setup.as_deref().filter(|_| with_own || at.id != task.id);
-                texts.extend(own.map(str::trim_end));
-            } else if seen.insert(&at.id) {
-                open.push((at, true));
-                let needed = at.depends_on.iter().filter_map(|id| self.places.get(id));
-                let needed = needed.filter_map(|at| self.plan.tasks.get(*at));
-                open.extend(needed.map(|task| (task, false)));
-            }
-        }
-        texts.join("\n")
+        footing::setup_of(task, |id| self.planned(id), with_own)
+    }
+
+    fn planned(&self, id: &TaskId) -> Option<&PlanTask> {
+        self.plan.tasks.get(*self.places.get(id)?)
     }
 }

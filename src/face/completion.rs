@@ -58,6 +58,7 @@ pub fn completion_text(summary: &Summary, terminal: Terminal) -> String {
     let id = &session.meta.id;
     let _ = writeln!(text, "\nThe record of it");
     let _ = writeln!(text, "  provision status {id}");
+    let _ = writeln!(text, "  provision report {id}");
     // In one piece: whoever copies it wants all of it.
     let _ = writeln!(text, "  {}", visible(&summary.document.to_string_lossy()));
     text

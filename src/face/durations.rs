@@ -21,6 +21,15 @@ pub(super) fn took_seconds(seconds: &Seconds) -> String {
     took(Duration::from_millis(seconds.millis()))
 }
 
+/// `12 ms`, and from a second on as above: where short ones are told apart.
+pub(super) fn took_exactly(duration: Duration) -> String {
+    if duration.as_millis() < 1000 {
+        format!("{} ms", duration.as_millis())
+    } else {
+        took(duration)
+    }
+}
+
 /// `about 40 s`, `about 3 min`.
 pub(super) fn about(duration: Duration) -> String {
     match duration.as_secs() {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::{plural, text::comma_list, visible};
 use crate::model::{
-    AttemptOutcome, CommandFinished, CommandVerdict, Event, EventKind, InFlight, TaskId,
+    AttemptOutcome, BaselineOrigin, CommandFinished, CommandVerdict, Event, EventKind, InFlight,
+    TaskId,
 };
 
 /// Turns events into lines, in the order they happened: the end of a command names but one of the
@@ -125,6 +126,13 @@ fn about(kind: &EventKind) -> String {
                 (None, false) => "there already",
             };
             format!("{}: {} ({how})", written.task_id, written.file)
+        }
+        EventKind::BaselineRecorded { origin, sighting, .. } => {
+            let how = match origin {
+                BaselineOrigin::Completion => "when complete",
+                BaselineOrigin::Adopted => "adopted",
+            };
+            format!("{}, {how}", plural(sighting.present.len(), "tool"))
         }
         EventKind::ResumeChosen { task_id, action, .. } => {
             format!("{task_id}: {}", action.name())

@@ -35,12 +35,25 @@ pub fn note_text(note: &str) -> String {
 /// Text from a record or a command, made safe to show: control characters, escape sequences and
 /// characters that reorder a line are written out instead of obeyed.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_deceptive) {
+    written_out(text, is_deceptive)
+}
+
+/// The same for text of several lines and columns, which are kept.
+pub(super) fn visible_lines(text: &str) -> Cow<'_, str> {
+    let is_odd = |character| is_deceptive(character) && !matches!(character, '\n' | '\t');
+    if text.contains("\r\n") {
+        return written_out(&text.replace("\r\n", "\n"), is_odd).into_owned().into();
+    }
+    written_out(text, is_odd)
+}
+
+fn written_out(text: &str, is_odd: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_odd) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        if is_deceptive(character) {
+        if is_odd(character) {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);
@@ -68,7 +81,7 @@ pub(super) fn is_deceptive(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{and_list, plural, visible};
+    use super::{and_list, plural, visible, visible_lines};
 
     #[test]
     fn ordinary_text_in_any_language_is_left_alone() {
@@ -84,6 +97,12 @@ mod tests {
         for hidden in ['\u{ad}', '\u{61c}', '\u{2060}', '\u{3164}', '\u{e0041}'] {
             assert!(visible(&hidden.to_string()).starts_with("\\u{"), "{hidden:?}");
         }
+    }
+
+    #[test]
+    fn lines_and_columns_are_kept() {
+        assert_eq!(visible_lines("a\r\nb\tc\rd\n"), "a\nb\tc\\rd\n");
+        assert_eq!(visible_lines("שלום\n"), "שלום\n");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub const COMMANDS_UNCHANGED: &str = "commands_unchanged";
 pub const TASKS_SETTLED: &str = "tasks_settled";
 pub const VERIFICATIONS_PASSED: &str = "verifications_passed";
 pub const SUMMARY_SHOWN: &str = "summary_shown";
+pub const REPORT_WRITTEN: &str = "report_written";
 
 /// Gates that nobody can force: going past them would run what was not approved, or call done what
 /// is not.
@@ -137,8 +138,14 @@ pub fn some_of<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
     some.join(", ") + &rest
 }
 
-pub fn completion() -> Vec<GateRecord> {
-    vec![should(SUMMARY_SHOWN, true, "it is part of the record, and the last thing a run says")]
+/// `report` is where the page is that tells of the session, below its record, or why there is none.
+pub fn completion(report: Result<&str, &str>) -> Vec<GateRecord> {
+    let summary = "it is part of the record, and the last thing a run says";
+    let written = match report {
+        Ok(place) => should(REPORT_WRITTEN, true, place),
+        Err(why) => should(REPORT_WRITTEN, false, why),
+    };
+    vec![should(SUMMARY_SHOWN, true, summary), written]
 }
 
 /// What keeps a session from leaving the phase it is in, the blocking ones first.

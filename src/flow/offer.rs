@@ -71,6 +71,8 @@ pub struct Presence {
     found: HashMap<TaskId, Found>,
     /// Looked for in vain, because nobody answered: the task, and what is known of why.
     pub unanswered: Vec<(TaskId, String)>,
+    /// There, and asked for their version in vain: the task, and what is known of why.
+    pub unversioned: Vec<(TaskId, String)>,
 }
 
 impl Presence {
@@ -84,6 +86,13 @@ impl Presence {
 
     pub fn is_there(&self, id: &TaskId) -> bool {
         self.found.contains_key(id)
+    }
+
+    /// What somebody else has found as well.
+    pub fn absorb(&mut self, other: Self) {
+        self.found.extend(other.found);
+        self.unanswered.extend(other.unanswered);
+        self.unversioned.extend(other.unversioned);
     }
 
     /// By id.

@@ -190,7 +190,7 @@ fn planned<'a>(
         manual: recipe.manual,
         secrets: secrets(task, wanted, ground.offer).map(|option| option.id.clone()).collect(),
         configures: task.tags.iter().any(|tag| tag == "configuration"),
-        upkeep: task.tags.iter().any(|tag| tag == "package-index"),
+        upkeep: task.is_upkeep(),
         found: ground.facts.found(&task.id).cloned(),
         notes,
         ..PlanTask::new(task.id.clone())

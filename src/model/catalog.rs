@@ -290,6 +290,13 @@ pub struct DatumRequest {
     pub example: Option<String>,
 }
 
+impl Task {
+    /// Whether it only makes a package manager ready: that is done again and again, and is no tool.
+    pub fn is_upkeep(&self) -> bool {
+        self.tags.iter().any(|tag| tag == "package-index")
+    }
+}
+
 impl Dependencies {
     pub fn is_empty(&self) -> bool {
         self.required.is_empty() && self.one_of.is_empty() && self.optional.is_empty()

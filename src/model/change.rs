@@ -6,11 +6,11 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::{
-    Checkpoint, Choice, CommandStatus, DeferredVerification, Document, Event, EventKind, Expansion,
-    Extra, Lifecycle, Meta, Phase, PhaseArtifact, PhaseEntry, PhaseState, PhaseTiming, PlanRecord,
-    ProfileChoice, Recovery, ResumeAction, ResumePoint, Revision, Seconds, SessionCreated,
-    SessionRevised, SessionStatus, ShellDecision, TaskId, TaskRecord, TaskStatus, Timestamp,
-    UserOverride, VERSION, Violation, WorkflowStructure, work,
+    Baseline, BaselineOrigin, Checkpoint, Choice, CommandStatus, DeferredVerification, Document,
+    Event, EventKind, Expansion, Extra, Lifecycle, Meta, Phase, PhaseArtifact, PhaseEntry,
+    PhaseState, PhaseTiming, PlanRecord, ProfileChoice, Recovery, ResumeAction, ResumePoint,
+    Revision, Seconds, SessionCreated, SessionRevised, SessionStatus, ShellDecision, TaskId,
+    TaskRecord, TaskStatus, Timestamp, UserOverride, VERSION, Violation, WorkflowStructure, work,
 };
 
 impl Document {
@@ -67,6 +67,8 @@ impl Document {
             deferred_verifications: Vec::new(),
             revision_history: Vec::new(),
             recoveries: Vec::new(),
+            baseline: None,
+            adopted: None,
             shell_integration: None,
             resume_points: Vec::new(),
             extra: Extra::new(),
@@ -268,6 +270,20 @@ impl Document {
             EventKind::ResumeChosen { task_id, action, context } => {
                 let index = self.resume_point_of(task_id).map_or(0, |point| point.command_index);
                 self.set_resume_point(task_id, index, *action, context.clone());
+            }
+            EventKind::BaselineRecorded { origin, agent, sighting } => {
+                let kept = match origin {
+                    BaselineOrigin::Completion => &mut self.baseline,
+                    BaselineOrigin::Adopted => &mut self.adopted,
+                };
+                *kept = Some(Baseline {
+                    recorded_at: at.clone(),
+                    agent: agent.clone(),
+                    origin: *origin,
+                    present: sighting.present.clone(),
+                    absent: sighting.absent.clone(),
+                    extra: Extra::new(),
+                });
             }
             EventKind::OverrideRecorded { task_id, reason, verification } => {
                 self.user_overrides.push(UserOverride {

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Agent, Checkpoint, DeferredVerification, Digest, GateRecord, Lifecycle, Phase, PhaseArtifact,
-    PhaseState, PhaseTiming, PlanRecord, ResumePoint, Revision, SessionId, TaskId, TaskRecord,
-    Timestamp, UserOverride, Violation, WorkflowStructure,
+    Agent, Baseline, Checkpoint, DeferredVerification, Digest, GateRecord, Lifecycle, Phase,
+    PhaseArtifact, PhaseState, PhaseTiming, PlanRecord, ResumePoint, Revision, SessionId, TaskId,
+    TaskRecord, Timestamp, UserOverride, Violation, WorkflowStructure,
 };
 
 /// The version of the document format this program writes.
@@ -72,6 +72,12 @@ pub struct Document {
     /// How often the record had to be made again from what was left of it, and what that cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recoveries: Vec<Recovery>,
+    /// What was on the machine when the session was complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+    /// What was on the machine when somebody took it as it was, whatever had been said of it before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<Baseline>,
     /// Whether lines may be added to the configuration of shells, once somebody has decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shell_integration: Option<ShellDecision>,
@@ -174,6 +180,14 @@ impl Arch {
             "arm64" | "aarch64" => Self::Arm64,
             "x86_64" | "amd64" => Self::X86_64,
             other => Self::Other(other.into()),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Arm64 => "arm64",
+            Self::X86_64 => "x86_64",
+            Self::Other(name) => name,
         }
     }
 }

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Agent, ApprovedBy, AttemptOutcome, Category, DeferReason, Digest, Document, ExecutionMode,
-    Expansion, FailureContext, GateRecord, Impact, Machine, Outcome, PauseReason, Phase, ProbeKind,
-    ProfileChoice, ResumeAction, SessionId, Severity, TaskId, Timestamp,
+    Agent, ApprovedBy, AttemptOutcome, BaselineOrigin, Category, DeferReason, Digest, Document,
+    ExecutionMode, Expansion, FailureContext, GateRecord, Impact, Machine, Outcome, PauseReason,
+    Phase, ProbeKind, ProfileChoice, ResumeAction, SessionId, Severity, Sighting, TaskId,
+    Timestamp,
 };
 
 /// An event with its place in the record, as it stands on disk.
@@ -178,6 +179,13 @@ pub enum EventKind {
         task_id: TaskId,
         action: ResumeAction,
         context: String,
+    },
+
+    /// What is on the machine now.
+    BaselineRecorded {
+        origin: BaselineOrigin,
+        agent: Agent,
+        sighting: Sighting,
     },
 
     // What people decided about verifications.
@@ -414,6 +422,7 @@ impl EventKind {
             Self::ShellIntegrationDecided { .. } => "shell_integration_decided",
             Self::ShellBlockWritten(_) => "shell_block_written",
             Self::ResumeChosen { .. } => "resume_chosen",
+            Self::BaselineRecorded { .. } => "baseline_recorded",
             Self::OverrideRecorded { .. } => "override_recorded",
             Self::VerificationDeferred { .. } => "verification_deferred",
             Self::VerificationResolved { .. } => "verification_resolved",

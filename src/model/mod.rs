@@ -4,6 +4,7 @@
 //! Nothing here reads a clock, a file, the environment or a terminal. A [`Session`] changes only
 //! through [`Session::apply`], so replaying a journal always gives the document it belongs to.
 
+mod baseline;
 mod catalog;
 mod change;
 mod difference;
@@ -29,6 +30,7 @@ mod timestamp;
 mod undo;
 mod work;
 
+pub use baseline::{Baseline, BaselineOrigin, Sighting};
 pub use catalog::{
     Answer, AnswerAction, Condition, DatumRequest, Dependencies, Install, OptionKind, PostInstall,
     Profile, ProfileMetadata, Question, SelectionPrompt, ShellConfig, ShellIntegration, Step, Task,

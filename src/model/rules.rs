@@ -97,6 +97,7 @@ impl Document {
             | EventKind::ViolationRecorded { .. }
             | EventKind::StackSelected { .. }
             | EventKind::AnswerGiven { .. }
+            | EventKind::BaselineRecorded { .. }
             | EventKind::ShellIntegrationDecided { .. } => Ok(()),
             EventKind::UserDataGiven { value, .. } => check_depth([value]),
             EventKind::SessionFailed { .. } => self.nothing_in_flight(),
@@ -168,6 +169,7 @@ impl Document {
             | EventKind::VerificationRefuted { .. }
             | EventKind::VerificationDeferred { .. }
             | EventKind::OverrideRecorded { .. }
+            | EventKind::BaselineRecorded { .. }
             | EventKind::ViolationRecorded { .. }
             | EventKind::GatesEvaluated { .. }
             | EventKind::SessionRecovered { .. }

@@ -77,6 +77,11 @@ impl Home {
         self.artifacts(id).join("plan.json")
     }
 
+    /// The page that tells of a session that is complete.
+    pub fn report(&self, id: &SessionId) -> PathBuf {
+        self.artifacts(id).join("report.html")
+    }
+
     pub fn attempts(&self, id: &SessionId) -> PathBuf {
         self.record(id).join("attempts")
     }

@@ -15,7 +15,7 @@ const REMOVED: &str = "removed";
 const LOGS: [&str; 3] = ["output.log", "tail.0", "tail.1"];
 
 impl Store {
-    /// What the commands of a session wrote, and how much that is.
+    /// What the commands of a session wrote, and how much that is; the page that shows it, too.
     pub fn logs(&self, id: &SessionId) -> Result<Vec<(PathBuf, u64)>, StoreError> {
         let mut found = Vec::new();
         for directory in self.all_attempts(id)? {
@@ -25,6 +25,10 @@ impl Store {
                     found.push((path, stat.len));
                 }
             }
+        }
+        let report = self.home.report(id);
+        if let Some(stat) = self.fs.stat(&report)?.filter(|_| !found.is_empty()) {
+            found.push((report, stat.len));
         }
         Ok(found)
     }

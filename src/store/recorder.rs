@@ -323,6 +323,13 @@ impl Recorder {
         store.replace_plan(&self.session.meta.id, plan)
     }
 
+    /// Keeps the page that tells of the session, in the place of an earlier one.
+    pub fn keep_report(&self, store: &Store, page: &str) -> Result<(), StoreError> {
+        let id = &self.session.meta.id;
+        create_if_absent(&store.fs, &store.home.artifacts(id))?;
+        Ok(disk::save(&store.fs, &store.home.report(id), page.as_bytes(), None)?)
+    }
+
     /// How long until [`Recorder::settle`] should be called if nothing is recorded meanwhile.
     pub fn due_in(&self, now: &Moment) -> Option<Duration> {
         self.snapshots.due_in(now, self.journal.end().offset)

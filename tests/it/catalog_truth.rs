@@ -13,6 +13,7 @@ use agentic_provision::{
 use serde_json::Value;
 
 use crate::{
+    audit_truth::assert_tells_the_truth,
     harness::overlay::Overlay,
     real_apt::{WANTED, is_installed},
 };
@@ -196,6 +197,7 @@ fn tasks_of_every_kind_do_what_they_say() {
     assert_eq!(fs::read(machine.path("/var/lib/dpkg/status")).unwrap(), packages);
     let again = fs::read_to_string(machine.path(&format!("{}/.bashrc", Overlay::HOME))).unwrap();
     assert_eq!(again, shell);
+    assert_tells_the_truth(&machine, 25);
 }
 
 #[test]

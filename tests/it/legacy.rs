@@ -46,6 +46,28 @@ fn east(home: &Home, arguments: &[&str]) -> Command {
 }
 
 #[test]
+fn every_earlier_shape_has_a_report() {
+    for (name, text) in documents() {
+        let home = legacy_home(&text);
+        let output = home.run(&["report", ID, "-o", "-"]);
+        assert_eq!(output.code, Some(0), "{name}: {}", output.stderr);
+        let document: Value = serde_json::from_str(&text).unwrap();
+        if name == "mid_session" {
+            let bars = output.stdout.matches("class=\"bar ").count();
+            assert_eq!(bars, 3, "each command that was executed is on the timeline");
+        }
+        for (id, record) in document["tasks"].as_object().into_iter().flatten() {
+            assert!(output.stdout.contains(&format!("id=\"task-{id}\"")), "{name}: {id}");
+            for command in record["commands"].as_array().into_iter().flatten() {
+                let command = command["command"].as_str().unwrap();
+                let shown = command.replace('&', "&amp;").replace('"', "&quot;");
+                assert!(output.stdout.contains(&shown), "{name}: {command}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_earlier_shape_is_read_with_a_word_about_it() {
     for (name, text) in documents() {
         let home = legacy_home(&text);

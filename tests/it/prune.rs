@@ -36,10 +36,14 @@ fn logs_go_and_the_record_of_what_was_installed_stays() {
     let young = home.json(&["prune", "--yes"]);
     assert_eq!(young["removed"], json!({"bytes": 0, "records": 0}));
 
+    // What the command wrote is shown on a page, too.
+    let page = home.record(&id).join("artifacts/report.html");
+    let bytes = 10 + fs::metadata(&page).unwrap().len();
     let pruned = prune(&home, &["--yes"]);
-    assert_eq!(pruned["logs"], json!([{"session_id": id, "bytes": 10}]));
+    assert_eq!(pruned["logs"], json!([{"session_id": id, "bytes": bytes}]));
     assert_eq!(pruned["records"], json!([]));
-    assert_eq!(pruned["removed"], json!({"bytes": 10, "records": 0}));
+    assert_eq!(pruned["removed"], json!({"bytes": bytes, "records": 0}));
+    assert!(!page.exists());
     let output = home.run(&["status", &id]);
     assert_eq!(
         (output.code, output.stderr.as_str()),

@@ -475,6 +475,7 @@ fn what_was_recovered_meanwhile_is_not_begun_anew_by_hand() {
         environment: Environment::new(std::iter::empty()),
         layers: Layers { own: vec![LayerSource::Embedded], named: Vec::new() },
         asker: None,
+        reporter: |_| unreachable!("nothing is completed"),
     };
     let at = ResumeAt { task_id: "a".parse().unwrap(), command_index: 0 };
     let id = o.id.parse().unwrap();

@@ -78,7 +78,7 @@ fn another_editor_after_half_the_tasks_is_moderate_and_replans_only_the_editor()
     assert_eq!(told["phase_revisited"], "gather_requirements");
     assert_eq!(told["reason"], "editor: helix");
     assert_eq!(told["downstream_archived"], json!(["plan.v1.json"]));
-    assert_eq!(shop.artifacts(&id), ["plan.json", "plan.v1.json"]);
+    assert_eq!(shop.artifacts(&id), ["plan.json", "plan.v1.json", "report.html"]);
     let before: Value = serde_json::from_slice(
         &fs::read(shop.home.record(&id).join("artifacts/plan.v1.json")).unwrap(),
     )

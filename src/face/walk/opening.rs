@@ -1,12 +1,12 @@
 //! `session_check`: what is there from before, and what can be done with it.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use super::walker::{Given, Stopped, WalkEnd, Walker};
 use crate::{
     engine::{self, Candidate, Catalog, Conversation, Failed, Found, Inheritance, RunError, Stack},
     face::{
-        already_text, candidate_text, completion_text,
+        already_text, candidate_text, completion_text, drift_line,
         durations::ago,
         plural, status_text,
         terminal::{Choice, Lettered},
@@ -14,6 +14,9 @@ use crate::{
     },
     model::{Phase, Session, SessionId, SessionStatus, TaskStatus, Timestamp},
 };
+
+/// How long whoever comes waits to be told what has changed.
+const GLANCE: Duration = Duration::from_millis(1500);
 
 /// What a person chose to do with what is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ impl Walker<'_> {
     /// Looks at what is there from before, and does what the person wants with it.
     pub(super) fn open(&mut self) -> Given<WalkEnd> {
         self.say(&format!("{}\n", self.paint().bold("provision")));
+        self.tell_drift()?;
         loop {
             let Some(found) = engine::newest_of_interest(self.around)? else {
                 self.say(
@@ -53,6 +57,21 @@ impl Walker<'_> {
                 Wish::Show => self.show(&id, found.session.meta.status)?,
                 Wish::Exit => return Ok(WalkEnd::Nothing { by_choice: true }),
             }
+        }
+    }
+
+    /// What has changed on the machine since its sessions, in a line.
+    fn tell_drift(&self) -> Given<()> {
+        match engine::drift_at_a_glance(self.around, self.catalog, GLANCE) {
+            Ok(drift) => {
+                if let Some(line) = drift.as_ref().and_then(drift_line) {
+                    self.say(&format!("{}\n", self.terminal().wrapped(&line, 0)));
+                }
+                Ok(())
+            }
+            Err(RunError::Interrupted) => Err(Stopped::Error(RunError::Interrupted)),
+            // Whoever comes to set something up can do that all the same; `audit` says what is wrong.
+            Err(_) => Ok(()),
         }
     }
 

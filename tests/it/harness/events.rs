@@ -1,11 +1,12 @@
 //! Histories: a fixed long walk, and random ones that follow the rules.
 
 use agentic_provision::model::{
-    Agent, ApprovedBy, Arch, AttemptOutcome, Category, CommandFinished, CommandSkipped,
-    CommandStarted, CommandVerdict, DeferReason, Digest, EventKind, ExecutionMode, Extra,
-    FailureContext, GateLevel, GateRecord, GateStatus, Impact, Machine, Outcome, PauseReason,
-    Phase, PlannedTask, ProbeFinished, ProbeKind, ProfileChoice, ResumeAction, Session,
-    SessionCreated, SessionRevised, Severity, ShellBlockWritten, TaskId, TaskStatus, VERSION,
+    Agent, ApprovedBy, Arch, AttemptOutcome, BaselineOrigin, Category, CommandFinished,
+    CommandSkipped, CommandStarted, CommandVerdict, DeferReason, Digest, EventKind, ExecutionMode,
+    Extra, FailureContext, Found, GateLevel, GateRecord, GateStatus, Impact, Machine, Outcome,
+    PauseReason, Phase, PlannedTask, ProbeFinished, ProbeKind, ProfileChoice, ResumeAction,
+    Session, SessionCreated, SessionRevised, Severity, ShellBlockWritten, Sighting, TaskId,
+    TaskStatus, VERSION,
 };
 use serde_json::{Value, json};
 
@@ -365,7 +366,7 @@ impl Generator {
 
     /// What is said about a session rather than done in it.
     fn remark(&mut self, session: &Session, name: &str, phase: Phase, index: usize) -> EventKind {
-        match self.draw(9) {
+        match self.draw(10) {
             0 => EventKind::ViolationRecorded {
                 phase,
                 requirement: "summary shown".into(),
@@ -404,6 +405,18 @@ impl Generator {
                 changed: index == 1,
                 error: None,
             })),
+            8 => EventKind::BaselineRecorded {
+                origin: if index == 0 {
+                    BaselineOrigin::Adopted
+                } else {
+                    BaselineOrigin::Completion
+                },
+                agent: Agent::user(),
+                sighting: Sighting {
+                    present: [(task(name), Found::default())].into(),
+                    absent: vec![task("never")],
+                },
+            },
             _ => EventKind::SessionAbandoned {},
         }
     }

@@ -1,0 +1,167 @@
+//! `provision audit`
+
+use std::{
+    io::{self, IsTerminal},
+    path::Path,
+    process::ExitCode,
+};
+
+use super::{
+    args::AuditArgs,
+    ask, catalog,
+    failure::{Failure, Kind},
+    output,
+    settings::Settings,
+};
+use crate::{
+    catalog::Catalog,
+    engine::{self, Audit, Scope, Surroundings},
+    face::{self, Sheet},
+    model::{Agent, TaskId, nearest},
+};
+
+/// The machine is not as its sessions left it.
+const DRIFT: u8 = 7;
+/// The name of standard output, where a file is to be named.
+pub(super) const STDOUT: &str = "-";
+
+pub(super) fn run(settings: &Settings, args: &AuditArgs) -> Result<ExitCode, Failure> {
+    let around = settings.surroundings()?;
+    let catalog = catalog::load(settings)?;
+    if let Some(task) = &args.explain {
+        return explain(settings, &around, &catalog, task);
+    }
+    if settings.json && args.html.as_deref() == Some(Path::new(STDOUT)) {
+        let message = "a page and a JSON document cannot both go to standard output";
+        let mut failure = Failure::new(Kind::Usage, message);
+        failure.hints.push("name a file: provision --json audit --html audit.html".into());
+        return Err(failure);
+    }
+    let session = args.session.as_deref().map(|name| around.store.resolve(name)).transpose()?;
+    let scope = Scope { category: args.category.clone(), session, quick: args.quick };
+    let audit = engine::audit(&around, &catalog, &scope)?;
+    if let Some(category) = args.category.as_deref().filter(|_| audit.tools.is_empty()) {
+        return Err(no_category(&audit, category, args.session.is_some()));
+    }
+    for note in &audit.notes {
+        output::warning(note);
+    }
+    if let Some(path) = &args.html {
+        write_page(settings, "the audit", path, &face::audit_html(&audit))?;
+    }
+    let is_shown = !settings.json && args.html.is_none();
+    if is_shown {
+        output::data(&face::audit_text(&audit, sheet(settings)))?;
+    }
+    if args.adopt {
+        return adopt(settings, &around, &audit, args.yes, is_shown);
+    }
+    if settings.json {
+        output::json_document(&face::audit_json(&audit, None))?;
+    } else if !settings.quiet {
+        output::talk(&face::audit_hints(&audit));
+    }
+    Ok(ExitCode::from(if audit.drift.count() > 0 { DRIFT } else { 0 }))
+}
+
+fn adopt(
+    settings: &Settings,
+    around: &Surroundings,
+    audit: &Audit,
+    yes: bool,
+    is_shown: bool,
+) -> Result<ExitCode, Failure> {
+    let is_new = audit.drift.count() > 0 || audit.baseline.is_none();
+    let question = "Take the machine as it is now?";
+    if is_new && audit.sessions > 0 {
+        let can_ask = !yes && ask::can_ask(settings);
+        if can_ask && !is_shown {
+            // Nobody agrees to what they have not seen.
+            output::talk(&face::audit_text(audit, sheet(settings)));
+        }
+        let agreed = yes || can_ask && ask::confirm(settings, question);
+        if !agreed {
+            if settings.json {
+                output::json_document(&face::audit_json(audit, None))?;
+            }
+            let mut failure =
+                Failure::new(Kind::Undecided, "nothing was adopted: that is for you to say");
+            failure.hints.push("read what has changed; then: provision audit --adopt --yes".into());
+            return Err(failure);
+        }
+    }
+    let agent = if yes { Agent::unattended() } else { Agent::user() };
+    let adopted = engine::adopt(around, audit, agent)?;
+    if settings.json {
+        output::json_document(&face::audit_json(audit, adopted.as_ref()))?;
+    } else {
+        let said = adopted.map_or_else(
+            || "it is as it was: there is nothing to adopt".to_owned(),
+            |id| format!("taken as it is now; session {id} keeps it"),
+        );
+        output::note(settings, &said);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain(
+    settings: &Settings,
+    around: &Surroundings,
+    catalog: &Catalog,
+    task: &TaskId,
+) -> Result<ExitCode, Failure> {
+    let Some(told) = engine::explain(around, catalog, task)? else {
+        let message = format!("neither the catalog nor a session knows `{task}`");
+        let mut failure = Failure::new(Kind::Usage, message);
+        let known = catalog.tasks().map(|listed| listed.item.id.as_str());
+        if let Some(near) = nearest(task.as_str(), known) {
+            failure.hints.push(format!("did you mean `{near}`?"));
+        }
+        failure.hints.push("`provision audit` names all there are".into());
+        return Err(failure);
+    };
+    for note in &told.notes {
+        output::warning(note);
+    }
+    if settings.json {
+        output::json_document(&face::explanation_json(&told))?;
+    } else {
+        output::data(&face::explanation_text(&told, &settings.clock.now().wall, sheet(settings)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn no_category(audit: &Audit, category: &str, is_of_session: bool) -> Failure {
+    let message = if is_of_session {
+        format!("the session has nothing of a category `{category}`")
+    } else {
+        format!("there is no category `{category}`")
+    };
+    let mut failure = Failure::new(Kind::Usage, message);
+    let names: Vec<_> = audit.categories.iter().map(String::as_str).collect();
+    if !names.is_empty() {
+        failure.hints.push(format!("there are: {}", names.join(", ")));
+    }
+    failure
+}
+
+/// As wide as the terminal that it goes to.
+fn sheet(settings: &Settings) -> Sheet {
+    let terminal = settings.screen.terminal();
+    Sheet { terminal, width: io::stdout().is_terminal().then(|| terminal.width()) }
+}
+
+/// A page where somebody wants it; `-` is standard output.
+pub(super) fn write_page(
+    settings: &Settings,
+    what: &str,
+    path: &Path,
+    page: &str,
+) -> Result<(), Failure> {
+    if path == Path::new(STDOUT) {
+        return output::data(page);
+    }
+    output::file(what, path, page.as_bytes())?;
+    output::note(settings, &format!("written to {}", path.display()));
+    Ok(())
+}

@@ -12,6 +12,7 @@
     reason = "a measurement starts processes, writes files, tells the time and prints"
 )]
 
+mod audit;
 mod commands;
 mod graph;
 mod machine;
@@ -29,10 +30,11 @@ use std::path::Path;
 type Rows = fn(&Path);
 
 /// By the names they are asked for with.
-const GROUPS: [(&str, Rows); 6] = [
+const GROUPS: [(&str, Rows); 7] = [
     ("commands", commands::rows),
     ("graph", graph::rows),
     ("recheck", recheck::rows),
+    ("audit", audit::rows),
     ("packages", packages::rows),
     ("startup", startup::rows),
     ("memory", memory::rows),

@@ -1,7 +1,9 @@
 //! The program that is measured, and plans for it.
 
 use std::{
-    fs,
+    env,
+    ffi::OsString,
+    fs, iter,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -42,6 +44,20 @@ pub fn why_not(program: &str, arguments: &[&str]) -> Option<&'static str> {
         Ok(_) => Some("too old"),
         Err(_) => Some("not installed"),
     }
+}
+
+/// A program of this name in `directory`, which a shell runs.
+pub fn tool(directory: &Path, name: &str, text: &str) {
+    let path = directory.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// PATH with another directory first.
+pub fn path_with(directory: &Path) -> OsString {
+    let before = env::var_os("PATH").unwrap_or_default();
+    let places = iter::once(directory.to_owned()).chain(env::split_paths(&before));
+    env::join_paths(places).unwrap()
 }
 
 /// A directory in `place` as the program wants its home to be.

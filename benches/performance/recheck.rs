@@ -1,8 +1,7 @@
 //! What it takes to find that all is there: a hundred tasks whose tools are installed.
 
 use std::{
-    env, fs,
-    os::unix::fs::PermissionsExt,
+    fs,
     path::Path,
     process::{Command, Stdio},
 };
@@ -10,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    program::{apply, home, plan, succeeds, why_not},
+    program::{apply, home, path_with, plan, succeeds, tool, why_not},
     table::{row, time as shown},
     turns::{Rival, against, time},
 };
@@ -23,9 +22,7 @@ pub fn rows(place: &Path) {
     let tools = home(place, "tools");
     let names: Vec<_> = (0..COUNT).map(|number| format!("tool-{number}")).collect();
     for name in &names {
-        let path = tools.join(name);
-        fs::write(&path, "#!/bin/sh\n").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        tool(&tools, name, "");
     }
     let wanted = names.join(" ");
     fs::write(tools.join("Makefile"), format!("all: {wanted}\n{wanted}:\n\tfalse\n")).unwrap();
@@ -44,9 +41,7 @@ pub fn rows(place: &Path) {
         .collect();
     let plan = plan(place, "recheck", &tasks);
     let home = home(place, "recheck");
-    let mut path = vec![tools.clone()];
-    path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-    let path = env::join_paths(path).unwrap();
+    let path = path_with(&tools);
     let mut ours = || time(|| succeeds(apply(&home, &plan, None).env("PATH", &path)));
     let make = Rival {
         name: "make with nothing to do",

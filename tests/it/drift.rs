@@ -16,11 +16,10 @@ fn apt(machine: &Overlay, words: &[&str]) {
     machine.said(&[&APT, words].concat());
 }
 
-/// This machine with none of the packages, and an index of those there are.
+/// This machine with none of the packages.
 fn bare_machine() -> Option<Overlay> {
     let machine = Overlay::with_apt()?;
     machine.said(&["rm", "-f", "/etc/apt/apt.conf.d/docker-clean", "/var/lib/man-db/auto-update"]);
-    apt(&machine, &["update"]);
     for package in PACKAGES {
         if is_installed(&machine, package) {
             apt(&machine, &["purge", package]);

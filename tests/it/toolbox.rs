@@ -1,7 +1,7 @@
 //! What the tests of audits share: a catalog of tools that are programs in `~/bin`, each of which says
 //! its version.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs, os::unix::fs::symlink, path::Path};
 
 use serde_json::Value;
 
@@ -18,6 +18,9 @@ use crate::{
 const TOOLS: [(&str, &str); 5] =
     [("anvil", ""), ("bellows", "anvil"), ("chisel", ""), ("drill", ""), ("easel", "chisel")];
 
+/// What commands and probes need of the machine. What else it has is not looked through each time.
+const SYSTEM: [&str; 8] = ["bash", "cat", "chmod", "env", "git", "mkdir", "sh", "sleep"];
+
 pub struct Toolbox {
     pub home: Home,
 }
@@ -25,6 +28,12 @@ pub struct Toolbox {
 impl Toolbox {
     pub fn new() -> Self {
         let toolbox = Self { home: Home::new() };
+        for program in SYSTEM {
+            let place = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(program));
+            let place = place.iter().find(|place| place.exists()).unwrap();
+            fs::create_dir_all(toolbox.file("system")).unwrap();
+            symlink(place, toolbox.file("system").join(program)).unwrap();
+        }
         let mut text = "metadata: {category: toolbox}\ntasks:\n".to_owned();
         for (id, needs) in TOOLS {
             let _ = write!(
@@ -43,17 +52,19 @@ impl Toolbox {
         toolbox
     }
 
-    /// The program, with the catalog of the tools.
+    /// The program, with the catalog of the tools, on a machine that has little else.
     pub fn run(&self, words: &[&str]) -> Output {
         let catalog = self.home.path().join("catalog");
-        self.home.run(&[&["--catalog", catalog.to_str().unwrap()], words].concat())
+        let words = [&["--catalog", catalog.to_str().unwrap()], words].concat();
+        Output::of(self.home.command(&words).env("PATH", self.file("system")))
     }
 
     /// The program on a terminal, with the catalog of the tools.
     pub fn on_screen(&self, words: &str) -> Screen {
         let program = env!("CARGO_BIN_EXE_provision");
-        let catalog = self.home.path().join("catalog");
-        let line = format!("{program} --catalog {} {words}", catalog.display());
+        let (path, catalog) = (self.file("system"), self.file("catalog"));
+        let line =
+            format!("PATH={} {program} --catalog {} {words}", path.display(), catalog.display());
         Screen::beside(&self.home, USUAL, &line)
     }
 

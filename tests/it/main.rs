@@ -15,6 +15,7 @@ mod answers;
 mod approval;
 mod arrows;
 mod audit;
+mod audit_patience;
 mod audit_truth;
 mod bad_input;
 mod batches;

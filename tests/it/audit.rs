@@ -476,9 +476,14 @@ fn whoever_comes_back_is_told_of_changes_in_a_line() {
     screen.ends(4);
     toolbox.forge("anvil", "3.0");
     toolbox.lose("chisel");
-    let mut screen = toolbox.on_screen("");
-    screen.sees("The machine has changed since: 1 has another version, 1 is gone. `provision\naudit` tells.");
-    screen.ready();
-    screen.types(CTRL_C);
-    screen.ends(4);
+    // It is told as far as a moment is enough to know, which on a busy machine it may not be.
+    let line = "The machine has changed since: 1 has another version, 1 is gone. `provision\naudit` tells.";
+    let is_told = || {
+        let mut screen = toolbox.on_screen("");
+        let is_told = screen.ready().text().contains(line);
+        screen.types(CTRL_C);
+        screen.ends(4);
+        is_told
+    };
+    assert!((0..20).any(|_| is_told()), "it was never told of the changes");
 }

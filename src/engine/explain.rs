@@ -213,10 +213,7 @@ fn in_catalog(catalog: &Catalog, id: &TaskId) -> BTreeMap<TaskId, bool> {
 
 impl Appearance {
     fn of(session_id: SessionId, task: &TaskRecord, updated_at: &Timestamp) -> Self {
-        let known = |key: &str| {
-            let value = task.result.as_ref().and_then(|result| result.get(key)?.as_str());
-            value.map(str::to_owned)
-        };
+        let known = |key: &str| task.result_text(key).map(str::to_owned);
         let moments = [&task.completed_at, &task.failed_at, &task.started_at];
         let at = moments.into_iter().flatten().next().unwrap_or(updated_at).clone();
         let failed = task.commands().iter().rev().find_map(|command| command.error.clone());

@@ -74,7 +74,7 @@ fn list(text: &mut String, terminal: Terminal, sign: &str, tasks: &[&TaskRecord]
     let widest = tasks.iter().map(|task| task.task_id.as_str().chars().count()).max();
     let column = widest.unwrap_or(0).min(26);
     for task in tasks {
-        let version = task.result.as_ref().and_then(|result| result.get("version")?.as_str());
+        let version = task.result_text("version");
         let version = version.map(visible).unwrap_or_default();
         let line = format!("{:<column$}  {version}", task.task_id.as_str());
         let room = terminal.width().saturating_sub(4);

@@ -270,8 +270,7 @@ fn running(task: &TaskRecord, open: &InFlight, around: &Around<'_>) -> Current {
 }
 
 fn task_line(document: &Document, task: &Arc<TaskRecord>) -> TaskLine {
-    let result = task.result.as_ref();
-    let text = |key: &str| result.and_then(|result| result.get(key)?.as_str()).map(str::to_owned);
+    let text = |key: &str| task.result_text(key).map(str::to_owned);
     TaskLine {
         task_id: task.task_id.clone(),
         status: task.status,

@@ -132,10 +132,7 @@ fn is_unfinished(task: &TaskRecord) -> bool {
 fn claims_of(session: &Document) -> impl Iterator<Item = (TaskId, Expected)> {
     let done = session.tasks.values().filter(|task| task.status == TaskStatus::Completed);
     done.map(|task| {
-        let known = |key: &str| {
-            let value = task.result.as_ref().and_then(|result| result.get(key)?.as_str());
-            value.map(str::to_owned)
-        };
+        let known = |key: &str| task.result_text(key).map(str::to_owned);
         let how = if task.was_there() { Since::Found } else { Since::Brought };
         // What says no more than that it is done was done at the earliest moment it could have been:
         // that the session is touched again makes it no newer.

@@ -57,6 +57,11 @@ impl TaskRecord {
         self.result.as_ref().is_some_and(|result| result.contains_key("already_installed"))
     }
 
+    /// What its result says under a key: `version`, `path`.
+    pub fn result_text(&self, key: &str) -> Option<&str> {
+        self.result.as_ref()?.get(key)?.as_str()
+    }
+
     pub fn pending(task_id: TaskId, planned_commands: Option<usize>) -> Self {
         Self {
             task_id,

@@ -300,8 +300,7 @@ fn bar_title(attempt: &Attempted) -> String {
 fn versions(report: &SessionReport) -> Markup {
     let done = |line: &&TaskLine| line.status == TaskStatus::Completed;
     let place = |line: &TaskLine| {
-        let result = report.session.tasks.get(&line.task_id)?.result.as_ref()?;
-        result.get("path")?.as_str().map(str::to_owned)
+        report.session.tasks.get(&line.task_id)?.result_text("path").map(str::to_owned)
     };
     html! {
         table {

@@ -3,8 +3,7 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -164,27 +163,12 @@ fn a_kill_during_migration_loses_neither_file() {
     assert_eq!(fs::read(&migrated).unwrap(), whole);
 }
 
-/// Copies a record into a home, as this program wrote it once.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    fs::set_permissions(to, fs::Permissions::from_mode(0o700)).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
-
 #[test]
 fn a_record_of_version_1_1_0_is_read_for_ever() {
     let id = "prov-20261116-193350-ae2b";
     // Documents were not sealed from the first day.
     for sealed in [true, false] {
-        let home = Home::new();
-        copy(&fixtures("1.1.0"), home.path());
+        let home = Home::of_fixture("1.1.0");
         if !sealed {
             let path = home.document_path("completed", id);
             let text = fs::read_to_string(&path).unwrap();
@@ -276,8 +260,7 @@ fn taking_over_is_told_to_programs_from_the_first_event_on() {
 #[test]
 fn attempts_of_earlier_builds_are_known_by_their_plan() {
     let id = "prov-20261116-193350-ae2b";
-    let home = Home::new();
-    copy(&fixtures("1.1.0"), home.path());
+    let home = Home::of_fixture("1.1.0");
     crate::lost_journals::leave_lines(&home, id, 13);
     assert_eq!(home.json(&["recover", id, "--yes"])["level"], 2);
     let tasks = home.document("active", id)["tasks"].clone();

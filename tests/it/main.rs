@@ -62,6 +62,7 @@ mod power_cuts;
 mod prune;
 mod readers;
 mod real_apt;
+mod recorded;
 mod recovery;
 mod replay;
 mod report;

@@ -68,6 +68,14 @@ impl Home {
         Self { directory, damaged: false }
     }
 
+    /// A copy of a home that was recorded by an earlier version of the program.
+    pub fn of_fixture(name: &str) -> Self {
+        let home = Self::new();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures");
+        copy_private(&fixtures.join(name), home.path());
+        home
+    }
+
     /// Files in this home are wrong on purpose: they are not held against the schemas.
     pub fn damaged(mut self) -> Self {
         self.damaged = true;
@@ -334,6 +342,20 @@ pub fn stub(directory: &Path, name: &str, text: &str) {
     let path = directory.join(name);
     fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Copies a directory tree; the copied directories are private to their owner.
+fn copy_private(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    fs::set_permissions(to, fs::Permissions::from_mode(0o700)).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_private(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }
 
 fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {

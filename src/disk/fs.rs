@@ -1,10 +1,9 @@
-//! The seam: every call that reads or changes a file goes through [`Fs`] or [`File`], to the real
-//! file system or to its faulty twin, and is counted.
+//! Every call that reads or changes a file goes through [`Fs`] or [`File`] to a [`Backend`], and is
+//! counted.
 //!
-//! A call that a signal interrupted is made again; everything else is for the caller to decide.
+//! A call that a signal interrupted is retried; every other error goes to the caller.
 
 use std::{
-    ffi::OsString,
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -14,33 +13,23 @@ use std::{
     },
 };
 
-use super::{
-    DiskError, FaultyFs, Operation,
-    faulty::FaultyFile,
-    real::{self, RealFile},
-};
+use super::{Access, Backend, DiskError, Entry, Handle, Open, Operation, Stat, real::Real};
 
-/// How often an interrupted call is made again before the interruption is taken for an error.
-const PERSISTENCE: u32 = 100;
+/// How often an interrupted call is retried before the interruption counts as an error.
+const MAX_RETRIES: u32 = 100;
 
 #[derive(Clone, Debug)]
-pub enum Fs {
-    Real(Arc<Counters>),
-    Faulty(FaultyFs),
+pub struct Fs {
+    backend: Arc<dyn Backend>,
+    counters: Arc<Counters>,
 }
 
 /// An open file or directory. Closing it releases the lock it holds.
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
-    side: Side,
+    handle: Box<dyn Handle>,
     counters: Arc<Counters>,
-}
-
-#[derive(Debug)]
-enum Side {
-    Real(RealFile),
-    Faulty(FaultyFile),
 }
 
 /// What went through the seam so far.
@@ -53,45 +42,24 @@ pub struct Traffic {
 }
 
 #[derive(Debug, Default)]
-pub struct Counters {
+struct Counters {
     bytes_written: AtomicU64,
     bytes_read: AtomicU64,
     writes: AtomicU64,
     syncs: AtomicU64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
-    File,
-    Directory,
-    Symlink,
-    Other,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub name: OsString,
-    pub kind: EntryKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stat {
-    pub kind: EntryKind,
-    pub len: u64,
-    pub mode: u32,
-    pub owner: u32,
-    pub group: u32,
-    /// When it was last written to, in milliseconds since 1970.
-    pub modified_millis: i64,
-}
-
 impl Fs {
     pub fn real() -> Self {
-        Self::Real(Arc::default())
+        Self::new(Real)
+    }
+
+    pub fn new(backend: impl Backend + 'static) -> Self {
+        Self { backend: Arc::new(backend), counters: Arc::default() }
     }
 
     pub fn traffic(&self) -> Traffic {
-        let counters = self.counters();
+        let counters = &self.counters;
         Traffic {
             bytes_written: counters.bytes_written.load(Ordering::Relaxed),
             bytes_read: counters.bytes_read.load(Ordering::Relaxed),
@@ -100,154 +68,108 @@ impl Fs {
         }
     }
 
-    /// A directory only its owner can enter, whatever the umask.
+    /// Creates a directory that only its owner can enter, whatever the umask.
     pub fn create_dir(&self, path: &Path) -> Result<(), DiskError> {
-        attempt(Operation::CreateDirectory, path, || match self {
-            Self::Real(_) => real::create_dir(path),
-            Self::Faulty(fs) => fs.create_dir(path),
-        })
+        self.make_dir(path, Access::Private)
     }
 
-    /// A new file only its owner can read, whatever the umask; an error if anything is there.
-    pub fn create_new(&self, path: &Path) -> Result<File, DiskError> {
-        let side = attempt(Operation::Create, path, || match self {
-            Self::Real(_) => real::create_new(path).map(Side::Real),
-            Self::Faulty(fs) => fs.create_new(path).map(Side::Faulty),
-        })?;
-        Ok(self.file(path, side))
-    }
-
-    /// A directory that others may look into, as far as the umask lets them.
+    /// Creates a directory that others may enter, as far as the umask allows.
     pub fn create_shared_dir(&self, path: &Path) -> Result<(), DiskError> {
-        attempt(Operation::CreateDirectory, path, || match self {
-            Self::Real(_) => real::create_shared_dir(path),
-            Self::Faulty(fs) => fs.create_dir(path),
-        })
+        self.make_dir(path, Access::Shared)
     }
 
-    /// A new file that others may read, as far as the umask lets them; an error if anything is
-    /// there.
+    /// Creates a file that only its owner can read, whatever the umask; fails if anything exists at
+    /// `path`.
+    pub fn create_new(&self, path: &Path) -> Result<File, DiskError> {
+        self.make_file(path, Access::Private)
+    }
+
+    /// Creates a file that others may read, as far as the umask allows; fails if anything exists at
+    /// `path`.
     pub fn create_shared(&self, path: &Path) -> Result<File, DiskError> {
-        let side = attempt(Operation::Create, path, || match self {
-            Self::Real(_) => real::create_shared(path).map(Side::Real),
-            Self::Faulty(fs) => fs.create_new(path).map(Side::Faulty),
-        })?;
-        Ok(self.file(path, side))
+        self.make_file(path, Access::Shared)
     }
 
-    /// What a symbolic link says. The faulty twin has none.
+    /// Returns the target of a symbolic link.
     pub fn read_link(&self, path: &Path) -> Result<PathBuf, DiskError> {
-        attempt(Operation::Inspect, path, || match self {
-            Self::Real(_) => real::read_link(path),
-            Self::Faulty(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
-        })
+        attempt(Operation::Inspect, path, || self.backend.read_link(path))
     }
 
-    /// A directory without links on the way to it.
+    /// Returns the path of a directory with all symbolic links resolved.
     pub fn real_path(&self, path: &Path) -> Result<PathBuf, DiskError> {
-        attempt(Operation::Inspect, path, || match self {
-            Self::Real(_) => path.canonicalize(),
-            Self::Faulty(_) => Ok(path.into()),
-        })
+        attempt(Operation::Inspect, path, || self.backend.canonicalize(path))
     }
 
-    /// An existing regular file, for reading and writing; never through a symbolic link.
+    /// Opens an existing regular file for reading and writing; never through a symbolic link.
     pub fn open_write(&self, path: &Path) -> Result<File, DiskError> {
-        let side = attempt(Operation::Open, path, || match self {
-            Self::Real(_) => real::open_write(path).map(Side::Real),
-            Self::Faulty(fs) => fs.open_file(path).map(Side::Faulty),
-        })?;
-        Ok(self.file(path, side))
+        self.open(path, Open::ReadWrite)
     }
 
-    /// An existing regular file, for reading; never through a symbolic link.
+    /// Opens an existing regular file for reading; never through a symbolic link.
     pub fn open_read(&self, path: &Path) -> Result<File, DiskError> {
-        let side = attempt(Operation::Open, path, || match self {
-            Self::Real(_) => real::open_read(path).map(Side::Real),
-            Self::Faulty(fs) => fs.open_file(path).map(Side::Faulty),
-        })?;
-        Ok(self.file(path, side))
+        self.open(path, Open::Read)
     }
 
-    /// A directory, to lock it.
+    /// Opens a directory, to lock it.
     pub fn open_dir(&self, path: &Path) -> Result<File, DiskError> {
-        let side = attempt(Operation::Open, path, || match self {
-            Self::Real(_) => real::open_dir(path).map(Side::Real),
-            Self::Faulty(fs) => fs.open_dir(path).map(Side::Faulty),
-        })?;
-        Ok(self.file(path, side))
+        self.open(path, Open::Directory)
     }
 
-    /// Replaces `to`, atomically. Durable once the directories on both sides are synced.
+    /// Replaces `to` atomically. Durable once the directories on both sides are synced.
     pub fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Rename, from, || match self {
-            Self::Real(_) => real::rename(from, to),
-            Self::Faulty(fs) => fs.rename(from, to),
-        })
+        attempt(Operation::Rename, from, || self.backend.rename(from, to))
     }
 
-    /// A second name for a file.
+    /// Gives a file a second name.
     pub fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Link, from, || match self {
-            Self::Real(_) => real::link(from, to),
-            Self::Faulty(fs) => fs.link(from, to),
-        })
+        attempt(Operation::Link, from, || self.backend.link(from, to))
     }
 
     pub fn remove(&self, path: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Remove, path, || match self {
-            Self::Real(_) => real::remove(path),
-            Self::Faulty(fs) => fs.remove(path),
-        })
+        attempt(Operation::Remove, path, || self.backend.remove_file(path))
     }
 
-    /// Removes a directory that is empty.
+    /// Removes an empty directory.
     pub fn remove_dir(&self, path: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Remove, path, || match self {
-            Self::Real(_) => real::remove_dir(path),
-            Self::Faulty(fs) => fs.remove(path),
-        })
+        attempt(Operation::Remove, path, || self.backend.remove_dir(path))
     }
 
     /// Makes the names in a directory survive a power cut.
     pub fn sync_dir(&self, path: &Path) -> Result<(), DiskError> {
-        self.counters().syncs.fetch_add(1, Ordering::Relaxed);
-        attempt(Operation::Sync, path, || match self {
-            Self::Real(_) => real::sync_dir(path),
-            Self::Faulty(fs) => fs.sync_dir(path),
-        })
+        self.counters.syncs.fetch_add(1, Ordering::Relaxed);
+        attempt(Operation::Sync, path, || self.backend.sync_dir(path))
     }
 
-    /// The names in a directory, in no particular order.
+    /// Returns the names in a directory, in no particular order.
     pub fn list(&self, path: &Path) -> Result<Vec<Entry>, DiskError> {
-        attempt(Operation::List, path, || match self {
-            Self::Real(_) => real::list(path),
-            Self::Faulty(fs) => fs.list(path),
-        })
+        attempt(Operation::List, path, || self.backend.list(path))
     }
 
-    /// What is at `path`, the link itself where it is one; `None` where nothing is.
+    /// Describes what is at `path`, a symbolic link itself; `None` if nothing is.
     pub fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
-        let found = attempt(Operation::Inspect, path, || match self {
-            Self::Real(_) => real::stat(path),
-            Self::Faulty(fs) => fs.stat(path),
-        });
-        match found {
+        match attempt(Operation::Inspect, path, || self.backend.stat(path)) {
             Ok(stat) => Ok(Some(stat)),
             Err(error) if error.not_found() => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn counters(&self) -> &Arc<Counters> {
-        match self {
-            Self::Real(counters) => counters,
-            Self::Faulty(fs) => fs.counters(),
-        }
+    fn make_dir(&self, path: &Path, access: Access) -> Result<(), DiskError> {
+        attempt(Operation::CreateDirectory, path, || self.backend.create_dir(path, access))
     }
 
-    fn file(&self, path: &Path, side: Side) -> File {
-        File { path: path.into(), side, counters: Arc::clone(self.counters()) }
+    fn make_file(&self, path: &Path, access: Access) -> Result<File, DiskError> {
+        attempt(Operation::Create, path, || self.backend.create_file(path, access))
+            .map(|handle| self.file(path, handle))
+    }
+
+    fn open(&self, path: &Path, open: Open) -> Result<File, DiskError> {
+        attempt(Operation::Open, path, || self.backend.open(path, open))
+            .map(|handle| self.file(path, handle))
+    }
+
+    fn file(&self, path: &Path, handle: Box<dyn Handle>) -> File {
+        File { path: path.into(), handle, counters: Arc::clone(&self.counters) }
     }
 }
 
@@ -258,10 +180,8 @@ impl File {
 
     /// One write; returns how many bytes it took, which may be fewer.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize, DiskError> {
-        let written = attempt(Operation::Write, &self.path, || match &self.side {
-            Side::Real(file) => file.write_at(bytes, offset),
-            Side::Faulty(file) => file.write_at(bytes, offset),
-        })?;
+        let written =
+            attempt(Operation::Write, &self.path, || self.handle.write_at(bytes, offset))?;
         self.counters.writes.fetch_add(1, Ordering::Relaxed);
         self.counters.bytes_written.fetch_add(written as u64, Ordering::Relaxed);
         Ok(written)
@@ -284,10 +204,7 @@ impl File {
 
     /// Reads what is there, at most `buffer` full; 0 at the end.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError> {
-        let mut read = || match &self.side {
-            Side::Real(file) => file.read_at(buffer, offset),
-            Side::Faulty(file) => file.read_at(buffer, offset),
-        };
+        let mut read = || self.handle.read_at(buffer, offset);
         let read = attempt(Operation::Read, &self.path, &mut read)?;
         self.counters.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
@@ -338,81 +255,51 @@ impl File {
     }
 
     pub fn stat(&self) -> Result<Stat, DiskError> {
-        attempt(Operation::Inspect, &self.path, || match &self.side {
-            Side::Real(file) => file.stat(),
-            Side::Faulty(file) => file.stat(),
-        })
+        attempt(Operation::Inspect, &self.path, || self.handle.stat())
     }
 
     /// Whether the file is still the one that `path` names.
     pub fn is_at(&self, path: &Path) -> Result<bool, DiskError> {
-        attempt(Operation::Inspect, path, || match &self.side {
-            Side::Real(file) => file.is_at(path),
-            Side::Faulty(file) => file.is_at(path),
-        })
+        attempt(Operation::Inspect, path, || self.handle.is_at(path))
     }
 
     pub fn set_owner(&self, owner: u32, group: u32) -> Result<(), DiskError> {
-        attempt(Operation::Own, &self.path, || match &self.side {
-            Side::Real(file) => file.set_owner(owner, group),
-            Side::Faulty(file) => file.set_attributes(),
-        })
+        attempt(Operation::Own, &self.path, || self.handle.set_owner(owner, group))
     }
 
     pub fn set_mode(&self, mode: u32) -> Result<(), DiskError> {
-        attempt(Operation::Own, &self.path, || match &self.side {
-            Side::Real(file) => file.set_mode(mode),
-            Side::Faulty(file) => file.set_attributes(),
-        })
+        attempt(Operation::Own, &self.path, || self.handle.set_mode(mode))
     }
 
     pub fn set_len(&self, len: u64) -> Result<(), DiskError> {
-        attempt(Operation::Truncate, &self.path, || match &self.side {
-            Side::Real(file) => file.set_len(len),
-            Side::Faulty(file) => file.set_len(len),
-        })
+        attempt(Operation::Truncate, &self.path, || self.handle.set_len(len))
     }
 
     /// Makes the content, and the length needed to read it, survive a power cut.
     pub fn sync(&self) -> Result<(), DiskError> {
         self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-        attempt(Operation::Sync, &self.path, || match &self.side {
-            Side::Real(file) => file.sync(),
-            Side::Faulty(file) => file.sync(),
-        })
+        attempt(Operation::Sync, &self.path, || self.handle.sync())
     }
 
     /// Takes space for the next `bytes` after `offset`, where the file system can.
     pub fn reserve(&self, offset: u64, bytes: u64) -> Result<(), DiskError> {
-        attempt(Operation::Reserve, &self.path, || match &self.side {
-            Side::Real(file) => file.reserve(offset, bytes),
-            Side::Faulty(file) => file.reserve(),
-        })
+        attempt(Operation::Reserve, &self.path, || self.handle.reserve(offset, bytes))
     }
 
     /// Whether the file is now ours alone, until it is closed.
     pub fn try_lock(&self) -> Result<bool, DiskError> {
-        attempt(Operation::Lock, &self.path, || match &self.side {
-            Side::Real(file) => file.try_lock(),
-            Side::Faulty(file) => file.try_lock(),
-        })
+        attempt(Operation::Lock, &self.path, || self.handle.try_lock())
     }
 
     /// The open file under another descriptor, at least `lowest`, that programs started by this
     /// process inherit: the lock on it is held for as long as one of them lives and keeps it.
     pub fn for_children(&self, lowest: i32) -> Result<OwnedFd, DiskError> {
-        attempt(Operation::Open, &self.path, || match &self.side {
-            Side::Real(file) => file.for_children(lowest),
-            Side::Faulty(_) => Err(io::Error::from(io::ErrorKind::Unsupported)),
-        })
+        attempt(Operation::Open, &self.path, || self.handle.for_children(lowest))
     }
 
     /// Whether someone holds it alone. Looking takes a shared lock for a moment.
     pub fn is_locked(&self) -> Result<bool, DiskError> {
-        attempt(Operation::Lock, &self.path, || match &self.side {
-            Side::Real(file) => file.is_locked(),
-            Side::Faulty(file) => file.is_locked(),
-        })
+        attempt(Operation::Lock, &self.path, || self.handle.is_locked())
     }
 }
 
@@ -424,7 +311,7 @@ fn attempt<T>(
     let mut tries = 0;
     loop {
         match call() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted && tries < PERSISTENCE => {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && tries < MAX_RETRIES => {
                 tries += 1;
             }
             result => return result.map_err(|error| DiskError::new(operation, path, error)),

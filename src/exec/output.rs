@@ -196,15 +196,13 @@ fn read_file(fs: &Fs, path: &Path, from: u64, is_tail: bool) -> Result<Option<Pi
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::{CAP, Ends, Log, read_all, read_ends, read_next};
-    use crate::disk::{FaultyFs, Fs};
+    use crate::disk::Fs;
 
     fn written(total: usize, chunk: usize) -> Vec<super::Piece> {
-        let fs = Fs::Faulty(FaultyFs::new());
-        let directory = Path::new("/attempt");
-        fs.create_dir(directory).unwrap();
+        let fs = Fs::real();
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
         let mut log = Log::new(&fs, directory);
         let mut at = 0;
         while at < total {
@@ -219,9 +217,9 @@ mod tests {
 
     #[test]
     fn of_both_ends_no_more_is_read_than_is_wanted() {
-        let fs = Fs::Faulty(FaultyFs::new());
-        let directory = Path::new("/attempt");
-        fs.create_dir(directory).unwrap();
+        let fs = Fs::real();
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
         let cap = usize::try_from(CAP).unwrap();
         let total = 4 * cap + 500;
         let mut log = Log::new(&fs, directory);
@@ -237,9 +235,9 @@ mod tests {
 
     #[test]
     fn what_is_short_is_read_whole() {
-        let fs = Fs::Faulty(FaultyFs::new());
-        let directory = Path::new("/attempt");
-        fs.create_dir(directory).unwrap();
+        let fs = Fs::real();
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
         assert_eq!(read_ends(&fs, directory, 5, 5).unwrap(), Ends::default());
         Log::new(&fs, directory).write(b"0123456789");
         let whole = Ends { head: b"0123456789".into(), left_out: 0, tail: Vec::new() };
@@ -276,9 +274,9 @@ mod tests {
 
     #[test]
     fn one_who_follows_gets_each_byte_once() {
-        let fs = Fs::Faulty(FaultyFs::new());
-        let directory = Path::new("/attempt");
-        fs.create_dir(directory).unwrap();
+        let fs = Fs::real();
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
         let mut log = Log::new(&fs, directory);
         let mut from = 0;
         for round in 0..40_u8 {

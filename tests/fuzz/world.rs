@@ -3,10 +3,14 @@
 use std::{path::PathBuf, time::Duration};
 
 use agentic_provision::{
-    disk::{FaultyFs, Fs, Holder},
+    disk::{Fs, Holder},
     model::{SessionId, Timestamp},
     store::{Home, Moment, Pen, Shelf, Store},
 };
+
+#[allow(dead_code, reason = "the fuzz targets inject no faults")]
+#[path = "../it/harness/faulty/mod.rs"]
+mod faulty;
 
 pub const ID: &str = "prov-20260202-143052-a7b3";
 
@@ -30,7 +34,7 @@ pub struct World {
 
 impl World {
     pub fn new() -> Self {
-        let world = Self { fs: Fs::Faulty(FaultyFs::new()), home: Home::new("/home") };
+        let world = Self { fs: faulty::FaultyFs::new().fs(), home: Home::new("/home") };
         let home = world.home.path();
         let shelves = Shelf::ALL.map(|shelf| world.home.shelf(shelf));
         let record = world.home.record(&id());

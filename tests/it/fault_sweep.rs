@@ -2,13 +2,15 @@
 //! acknowledged is lost, and the session can always be finished afterwards.
 
 use agentic_provision::{
-    disk::{Fault, FaultKind, FaultyFs, Fs, Lasting},
     model::{Event, EventKind, SessionStatus},
     store::{self, Moment, Recorder, Shelf, Store, StoreError},
 };
 use rustix::io::Errno;
 
-use crate::harness::{id, long_walk, moment, pen};
+use crate::harness::{
+    faulty::{Fault, FaultKind, FaultyFs, Lasting},
+    id, long_walk, moment, pen,
+};
 
 const ERRORS: [Errno; 5] = [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::ROFS, Errno::INTR];
 
@@ -34,7 +36,7 @@ fn afterwards(kind: FaultKind) -> Vec<fn(&FaultyFs)> {
 }
 
 fn open(fs: &FaultyFs) -> Result<Store, StoreError> {
-    Store::open(Fs::Faulty(fs.clone()), store::Home::new("/user/home"))
+    Store::open(fs.fs(), store::Home::new("/user/home"))
 }
 
 /// Time passes so that documents are saved for their age, too.

@@ -3,13 +3,16 @@
 use std::path::Path;
 
 use agentic_provision::{
-    disk::{EntryKind, Fault, FaultKind, FaultyFs, Fs, Lasting},
+    disk::{EntryKind, Fs},
     model::{EventKind, Session},
     store::{self, Shelf, Store, StoreError},
 };
 use serde_json::Value;
 
-use crate::harness::{id, long_walk, moment, pen};
+use crate::harness::{
+    faulty::{Fault, FaultKind, FaultyFs, Lasting},
+    id, long_walk, moment, pen,
+};
 
 /// How many commands the walk begins.
 const ATTEMPTS: usize = 6;
@@ -83,7 +86,7 @@ fn wrecks() -> Vec<(&'static str, FaultyFs)> {
 }
 
 fn open(fs: &FaultyFs) -> Store {
-    Store::open(Fs::Faulty(fs.clone()), store::Home::new("/user/home")).unwrap()
+    Store::open(fs.fs(), store::Home::new("/user/home")).unwrap()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +98,7 @@ enum How {
 
 /// Recovers the record; what the session is then.
 fn recover(fs: &FaultyFs, how: How) -> Result<Session, StoreError> {
-    let store = Store::open(Fs::Faulty(fs.clone()), store::Home::new("/user/home"))?;
+    let store = Store::open(fs.fs(), store::Home::new("/user/home"))?;
     let salvor = store.take_wreck(&id(), &pen())?;
     if salvor.survey.damage.is_empty() {
         drop(salvor);

@@ -3,13 +3,12 @@
 use std::fs;
 
 use agentic_provision::{
-    disk::{FaultyFs, Fs},
     model::Plan,
     store::{self, Store},
 };
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output, created, id, moment, pen};
+use crate::harness::{Home, Output, created, faulty::FaultyFs, id, moment, pen};
 
 fn apply(home: &Home, content: &str, more: &[&str]) -> Output {
     let path = home.path().join("plan.json");
@@ -163,7 +162,7 @@ fn a_plan_as_it_is_kept_is_as_the_schema_says() {
 #[test]
 fn where_there_is_a_session_there_is_its_plan_whenever_the_power_goes() {
     let twin = FaultyFs::new();
-    let store = Store::open(Fs::Faulty(twin.clone()), store::Home::new("/home")).unwrap();
+    let store = Store::open(twin.fs(), store::Home::new("/home")).unwrap();
     let plan: Plan = serde_json::from_value(sound()).unwrap();
     let recorder = store.create_with_plan(&id(), &pen(), &plan, created(), &moment(0)).unwrap();
     drop(recorder);

@@ -4,14 +4,16 @@
 use std::path::Path;
 
 use agentic_provision::{
-    disk::{self, FaultyFs, Fs},
+    disk,
     model::{Event, Session},
     store::{self, JournalError, Note, Recorder, Store, StoreError},
 };
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::Value;
 
-use crate::harness::{Generator, Home, ID, created, id, moment, pen, soak, walk_script};
+use crate::harness::{
+    Generator, Home, ID, created, faulty::FaultyFs, id, moment, pen, soak, walk_script,
+};
 
 /// A recorded history: what each event led to, and the document as it was at each save.
 struct History {
@@ -25,7 +27,7 @@ struct History {
 
 impl History {
     fn random(seed: u64, length: usize) -> Self {
-        let fs = Fs::Faulty(FaultyFs::new());
+        let fs = FaultyFs::new().fs();
         let store = Store::open(fs, store::Home::new("/home")).unwrap();
         let mut generator = Generator::new(seed);
         let mut recorder = store.create(&id(), &pen(), created(), &moment(0)).unwrap().0;
@@ -146,7 +148,7 @@ proptest! {
 
     #[test]
     fn what_the_rules_refuse_changes_nothing(seed: u64) {
-        let store = Store::open(Fs::Faulty(FaultyFs::new()), store::Home::new("/home")).unwrap();
+        let store = Store::open(FaultyFs::new().fs(), store::Home::new("/home")).unwrap();
         let mut recorder = store.create(&id(), &pen(), created(), &moment(0)).unwrap().0;
         let mut generator = Generator::new(seed);
         for step in 1..40 {

@@ -1,13 +1,10 @@
 //! The schemas that `provision schema` prints.
 
 use crate::harness::{
-    Generator, Home, assert_document, assert_line, created, document_problems, id, line_problems,
-    moment, pen,
+    Generator, Home, assert_document, assert_line, created, document_problems, faulty::FaultyFs,
+    id, line_problems, moment, pen,
 };
-use agentic_provision::{
-    disk::{FaultyFs, Fs},
-    store::{self, Store},
-};
+use agentic_provision::store::{self, Store};
 use serde_json::Value;
 
 #[test]
@@ -53,7 +50,7 @@ fn what_is_wrong_does_not_pass() {
 #[test]
 fn random_histories_pass_line_by_line_and_document_by_document() {
     for seed in 0..20 {
-        let store = Store::open(Fs::Faulty(FaultyFs::new()), store::Home::new("/home")).unwrap();
+        let store = Store::open(FaultyFs::new().fs(), store::Home::new("/home")).unwrap();
         let mut recorder = store.create(&id(), &pen(), created(), &moment(0)).unwrap().0;
         let mut generator = Generator::new(seed);
         for step in 1..60 {

@@ -3,10 +3,13 @@
 
 use std::{fs, path::Path, thread, time::Duration};
 
-use agentic_provision::disk::{Edit, Fault, FaultKind, FaultyFs, Fs, Lasting, read_as_it_is};
+use agentic_provision::disk::{Edit, Fs, read_as_it_is};
 use rustix::io::Errno;
 
-use crate::harness::Home;
+use crate::harness::{
+    Home,
+    faulty::{Fault, FaultKind, FaultyFs, Lasting},
+};
 
 const FILE: &str = "/ada/.bashrc";
 const LIMIT: u64 = 1024;
@@ -14,7 +17,7 @@ const LIMIT: u64 = 1024;
 /// A disk with the file on it, for good.
 fn disk() -> FaultyFs {
     let faulty = FaultyFs::new();
-    let fs = Fs::Faulty(faulty.clone());
+    let fs = faulty.fs();
     fs.create_dir(Path::new("/ada")).unwrap();
     let file = fs.create_new(Path::new(FILE)).unwrap();
     file.write_all_at(b"old", 0).unwrap();
@@ -47,7 +50,7 @@ fn whatever_fails_the_file_is_the_old_one_or_the_new_one_and_can_be_edited_again
         let mut at = 0;
         loop {
             let faulty = disk();
-            let fs = Fs::Faulty(faulty.clone());
+            let fs = faulty.fs();
             faulty.arm(Fault { at, kind, lasting: Lasting::Once });
             let is_done = edit(&fs, b"new content");
             let was_struck = faulty.operations() > at;

@@ -1,7 +1,6 @@
 //! The transitions a session and a task may take, and the explicit flags they leave.
 
 use agentic_provision::{
-    disk::{FaultyFs, Fs},
     model::{
         CommandSkipped, CommandStatus, CommandVerdict, EventKind, Illegal, Phase, ResumeAction,
         Session, SessionStatus, TaskStatus,
@@ -9,10 +8,10 @@ use agentic_provision::{
     store::{self, Recorder, Store, StoreError},
 };
 
-use crate::harness::{created, id, long_walk, moment, pen, task};
+use crate::harness::{created, faulty::FaultyFs, id, long_walk, moment, pen, task};
 
 fn store() -> Store {
-    Store::open(Fs::Faulty(FaultyFs::new()), store::Home::new("/home")).unwrap()
+    Store::open(FaultyFs::new().fs(), store::Home::new("/home")).unwrap()
 }
 
 /// The long walk up to and including event `last`.

@@ -2,6 +2,7 @@
 
 mod events;
 pub mod faketime;
+pub mod faulty;
 pub mod overlay;
 pub mod processes;
 mod schema;

@@ -1,11 +1,10 @@
-//! What is in a file or a directory of the faulty twin: as a process sees it, and as a power cut
-//! would leave it.
+//! The content of a file or a directory in a [`FaultyFs`](super::FaultyFs): as a process sees it, and
+//! as a power cut would leave it.
 
 use std::{collections::BTreeMap, ffi::OsString, io, ops::Range, sync::Weak};
 
+use agentic_provision::disk::EntryKind;
 use rustix::io::Errno;
-
-use super::EntryKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Node(pub usize);

@@ -1,14 +1,17 @@
-//! The faulty twin of the real file system: in memory, with one fault at one chosen operation.
+//! A file system in memory, with one fault at one chosen operation.
 //!
-//! It keeps two states: what a process sees, and what a power cut would leave. Content becomes
+//! It keeps two states: the one a process sees, and the one a power cut would leave. Content becomes
 //! durable when the file is synced, names when their directory is, and nothing sooner: the most
-//! forgetful disk that keeps its word. And as on the systems people have, what a failed sync could
-//! not write is not written by later ones either, though they say so.
+//! forgetful disk that still honours fsync. As on Linux, a sync that failed drops the pages it could
+//! not write; later syncs of the same descriptor succeed without writing them.
+
+mod content;
 
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     io,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -16,13 +19,10 @@ use std::{
     },
 };
 
+use agentic_provision::disk::{Access, Backend, Entry, EntryKind, Fs, Handle, Open, Stat};
 use rustix::io::Errno;
 
-use super::{
-    Entry, EntryKind, Stat,
-    faulty_content::{Body, Content, Node, Share},
-    fs::Counters,
-};
+use content::{Body, Content, Node, Share};
 
 /// What goes wrong, when, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +54,10 @@ pub enum Lasting {
 #[derive(Clone, Debug, Default)]
 pub struct FaultyFs {
     world: Arc<Mutex<World>>,
-    counters: Arc<Counters>,
 }
 
 #[derive(Debug)]
-pub(super) struct FaultyFile {
+struct FaultyFile {
     world: Arc<Mutex<World>>,
     node: Node,
     /// Alive as long as the handle is: what a lock refers to.
@@ -113,50 +112,46 @@ impl FaultyFs {
         self.lock().nodes.iter_mut().for_each(Content::forget_unsynced);
     }
 
-    pub(super) fn counters(&self) -> &Arc<Counters> {
-        &self.counters
+    /// The file system as the program uses it.
+    pub fn fs(&self) -> Fs {
+        Fs::new(self.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn handle(&self, node: Node) -> FaultyFile {
+    fn handle(&self, node: Node) -> Box<dyn Handle> {
         let (world, life) = (Arc::clone(&self.world), Arc::new(()));
-        FaultyFile { world, node, life, spoiled: AtomicBool::new(false) }
+        Box::new(FaultyFile { world, node, life, spoiled: AtomicBool::new(false) })
     }
+}
 
-    pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
+impl Backend for FaultyFs {
+    fn create_dir(&self, path: &Path, _: Access) -> io::Result<()> {
         let mut world = self.lock();
         world.operation()?;
         world.create(path, Content::directory()).map(drop)
     }
 
-    pub(super) fn create_new(&self, path: &Path) -> io::Result<FaultyFile> {
+    fn create_file(&self, path: &Path, _: Access) -> io::Result<Box<dyn Handle>> {
         let mut world = self.lock();
         world.operation()?;
         world.create(path, Content::file()).map(|node| self.handle(node))
     }
 
-    pub(super) fn open_file(&self, path: &Path) -> io::Result<FaultyFile> {
+    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn Handle>> {
         let mut world = self.lock();
         world.operation()?;
         let node = world.find(path)?;
-        match world.nodes[node.0].body {
-            Body::File { .. } => Ok(self.handle(node)),
-            Body::Directory { .. } => Err(Errno::ISDIR.into()),
+        match (&world.nodes[node.0].body, open) {
+            (Body::File { .. }, Open::Directory) => Err(Errno::NOTDIR.into()),
+            (Body::Directory { .. }, Open::Read | Open::ReadWrite) => Err(Errno::ISDIR.into()),
+            _ => Ok(self.handle(node)),
         }
     }
 
-    pub(super) fn open_dir(&self, path: &Path) -> io::Result<FaultyFile> {
-        let mut world = self.lock();
-        world.operation()?;
-        let node = world.find(path)?;
-        world.names(node)?;
-        Ok(self.handle(node))
-    }
-
-    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut world = self.lock();
         world.operation()?;
         let node = world.find(from)?;
@@ -170,14 +165,14 @@ impl FaultyFs {
         Ok(())
     }
 
-    pub(super) fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut world = self.lock();
         world.operation()?;
         let node = world.find(from)?;
         world.insert(to, node)
     }
 
-    pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
         let mut world = self.lock();
         world.operation()?;
         world.find(path)?;
@@ -186,7 +181,11 @@ impl FaultyFs {
         Ok(())
     }
 
-    pub(super) fn sync_dir(&self, path: &Path) -> io::Result<()> {
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.remove_file(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut world = self.lock();
         world.operation()?;
         let node = world.find(path)?;
@@ -194,7 +193,7 @@ impl FaultyFs {
         Ok(())
     }
 
-    pub(super) fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
         let mut world = self.lock();
         world.operation()?;
         let node = world.find(path)?;
@@ -206,11 +205,21 @@ impl FaultyFs {
         Ok(names.iter().map(entry).collect())
     }
 
-    pub(super) fn stat(&self, path: &Path) -> io::Result<Stat> {
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
         let mut world = self.lock();
         world.operation()?;
         let node = world.find(path)?;
         Ok(world.stat(node))
+    }
+    /// Fails: there are no symbolic links here.
+    fn read_link(&self, _: &Path) -> io::Result<PathBuf> {
+        self.lock().operation()?;
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        self.lock().operation()?;
+        Ok(path.into())
     }
 }
 
@@ -218,8 +227,10 @@ impl FaultyFile {
     fn lock(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+impl Handle for FaultyFile {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let mut world = self.lock();
         let was_up = !world.down;
         let outcome = world.operation();
@@ -234,7 +245,7 @@ impl FaultyFile {
         if dies { Err(down()) } else { Ok(taken) }
     }
 
-    pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut world = self.lock();
         world.operation()?;
         let content = world.bytes_mut(self.node)?;
@@ -244,13 +255,13 @@ impl FaultyFile {
         Ok(read)
     }
 
-    pub(super) fn stat(&self) -> io::Result<Stat> {
+    fn stat(&self) -> io::Result<Stat> {
         let mut world = self.lock();
         world.operation()?;
         Ok(world.stat(self.node))
     }
 
-    pub(super) fn set_len(&self, len: u64) -> io::Result<()> {
+    fn set_len(&self, len: u64) -> io::Result<()> {
         let mut world = self.lock();
         world.operation()?;
         let len = usize::try_from(len).map_err(io::Error::other)?;
@@ -258,7 +269,7 @@ impl FaultyFile {
         Ok(())
     }
 
-    pub(super) fn sync(&self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         let mut world = self.lock();
         let was_up = !world.down;
         let outcome = world.operation();
@@ -279,11 +290,11 @@ impl FaultyFile {
         outcome
     }
 
-    pub(super) fn reserve(&self) -> io::Result<()> {
+    fn reserve(&self, _: u64, _: u64) -> io::Result<()> {
         self.lock().operation()
     }
 
-    pub(super) fn try_lock(&self) -> io::Result<bool> {
+    fn try_lock(&self) -> io::Result<bool> {
         let mut world = self.lock();
         world.operation()?;
         let lock = &mut world.nodes[self.node.0].lock;
@@ -294,21 +305,31 @@ impl FaultyFile {
         Ok(free)
     }
 
-    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
         let mut world = self.lock();
         world.operation()?;
         Ok(world.find(path).is_ok_and(|node| node == self.node))
     }
 
-    /// Here all files have one owner and one mode.
-    pub(super) fn set_attributes(&self) -> io::Result<()> {
+    /// All files have one owner.
+    fn set_owner(&self, _: u32, _: u32) -> io::Result<()> {
         self.lock().operation()
     }
 
-    pub(super) fn is_locked(&self) -> io::Result<bool> {
+    /// All files have one mode.
+    fn set_mode(&self, _: u32) -> io::Result<()> {
+        self.lock().operation()
+    }
+
+    fn is_locked(&self) -> io::Result<bool> {
         let mut world = self.lock();
         world.operation()?;
         Ok(world.nodes[self.node.0].lock.upgrade().is_some())
+    }
+
+    /// Fails: nothing here has a descriptor.
+    fn for_children(&self, _: i32) -> io::Result<OwnedFd> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

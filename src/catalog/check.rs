@@ -9,9 +9,12 @@ use super::{
     diagnostic::{Code, Diagnostic, Severity, Source},
     node::{Content, Entry, Node},
     place::KeyPath,
-    shape::{Field, Form, Misshapen, Need, Record, Shape, one_of},
+    shape::{Misshapen, one_of},
 };
-use crate::model::nearest;
+use crate::model::{
+    format::{Field, Form, Need, Record, Shape},
+    nearest,
+};
 
 /// What is looked at, and what was found.
 pub struct Check<'a> {

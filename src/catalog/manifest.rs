@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 use super::{
     check::Check,
     diagnostic::{Code, Diagnostic, Severity, Source},
-    format::{PROFILE, TASK_FILE},
     lint::Lint,
     node::{Content, Node},
     place::{KeyPath, Place},
     profile_lint::lint_profile,
     task_lint::lint_task,
 };
-use crate::model::{Profile, Task};
+use crate::model::{Profile, TASK_FILE, Task};
 
 /// How a file is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +114,7 @@ fn read_tasks(check: &mut Check<'_>, root: &Node) -> Vec<Task> {
 }
 
 fn read_profile(check: &mut Check<'_>, root: &Node) -> Option<Profile> {
-    let mut value = check.record(&PROFILE, root, &KeyPath::root())?;
+    let mut value = check.record(Profile::FORMAT, root, &KeyPath::root())?;
     // Without an id it is of no use, but what else is wrong with it is told all the same.
     if value.get("metadata").is_none() {
         value["metadata"] = json!({});

@@ -1,7 +1,7 @@
 //! The catalog: YAML files of tasks and profiles, read strictly, every mistake in them placed.
 //!
 //! A file becomes a tree that remembers where everything stood (`node`), is held against its
-//! shape (`shape`, `format`, `check`), and then looked at for what no shape can say: each task
+//! shape (`shape`, `check`), and then looked at for what no shape can say: each task
 //! and profile by itself, and all of them together.
 
 mod answers;
@@ -11,7 +11,6 @@ mod cross_lint;
 mod cycles;
 mod diagnostic;
 mod embedded;
-mod format;
 mod layers;
 mod lint;
 mod manifest;

@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    format::{ANSWERS, PROFILE, TASK_FILE},
-    shape::{Form, Need, Record, Shape},
+use super::Answers;
+use crate::model::{
+    Profile, TASK_FILE,
+    format::{Form, Need, Record, Shape},
 };
 
 pub fn task_schema() -> Value {
@@ -13,11 +14,11 @@ pub fn task_schema() -> Value {
 }
 
 pub fn profile_schema() -> Value {
-    document("provision: a profile", &PROFILE)
+    document("provision: a profile", Profile::FORMAT)
 }
 
 pub fn answers_schema() -> Value {
-    document("provision: an answers file", &ANSWERS)
+    document("provision: an answers file", Answers::FORMAT)
 }
 
 fn document(title: &str, record: &'static Record) -> Value {
@@ -40,7 +41,7 @@ fn record_schema(record: &'static Record, definitions: &mut Map<String, Value>) 
     let mut properties = Map::new();
     for field in record.fields {
         let mut schema = shape_schema(&field.shape, definitions);
-        schema["description"] = field.says.into();
+        schema["description"] = field.says.trim().into();
         if field.need == Need::Optional {
             schema = or_nothing(schema);
         }

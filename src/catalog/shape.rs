@@ -1,113 +1,13 @@
-//! What a document must look like, as data. One description serves the check, the words of its
-//! messages and the schema that editors use.
+//! How texts are held against the [forms](Form) of a format, and how messages name them.
 
 use regex::RegexBuilder;
 
-use crate::model::{TaskId, environment_name, is_reserved};
-
 use super::diagnostic::Code;
-
-#[derive(Debug)]
-pub enum Shape {
-    /// One scalar, which keeps its text.
-    Text(Form),
-    /// Text, or a list of texts that are its lines.
-    Lines,
-    /// `true` or `false`.
-    Flag,
-    /// `true`, `false` or text.
-    FlagOrText,
-    /// A whole number.
-    Count,
-    /// Seconds, or a time such as `10m`.
-    Time,
-    Choice(&'static [&'static str]),
-    List(&'static Shape),
-    /// A list, or what could be its only item.
-    OneOrMany(&'static Shape),
-    /// Text for every shell, texts by shell, or just whether there are any.
-    TextByShell(&'static Record),
-    /// A mapping whose keys are up to the author.
-    Map(Form, &'static Shape),
-    Record(&'static Record),
-}
-
-/// What a text must be, beyond a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    Any,
-    /// Any text with at least one character.
-    Some,
-    TaskId,
-    /// A name for a question or a profile.
-    Name,
-    /// What becomes an environment variable when written in capitals.
-    DataKey,
-    /// The name of an environment variable.
-    Variable,
-    Letter,
-    /// An absolute path, or one below `~`.
-    Path,
-    Url,
-    Pattern,
-    /// A package of the system's own manager.
-    SystemPackage,
-    /// A formula or a cask.
-    BrewPackage,
-    NpmPackage,
-    PythonPackage,
-    Crate,
-    Platform,
-    /// Shell text.
-    Command,
-}
-
-/// A mapping with fields of its own.
-#[derive(Debug)]
-pub struct Record {
-    /// As in "a step has no field `x`".
-    pub name: &'static str,
-    pub fields: &'static [Field],
-}
-
-#[derive(Debug)]
-pub struct Field {
-    pub name: &'static str,
-    pub shape: Shape,
-    pub need: Need,
-    /// What it is for, in the words that an editor shows.
-    pub says: &'static str,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    Optional,
-    /// Reported where it is missing; what else the record says is checked all the same.
-    Expected,
-    /// Without it the record means nothing.
-    Essential,
-}
-
-impl Record {
-    /// Whether there are fields without which it means nothing.
-    pub fn has_essentials(&self) -> bool {
-        self.fields.iter().any(|field| field.need == Need::Essential)
-    }
-}
-
-impl Field {
-    pub const fn optional(name: &'static str, shape: Shape, says: &'static str) -> Self {
-        Self { name, shape, need: Need::Optional, says }
-    }
-
-    pub const fn expected(name: &'static str, shape: Shape, says: &'static str) -> Self {
-        Self { name, shape, need: Need::Expected, says }
-    }
-
-    pub const fn essential(name: &'static str, shape: Shape, says: &'static str) -> Self {
-        Self { name, shape, need: Need::Essential, says }
-    }
-}
+use crate::model::{
+    TaskId, environment_name,
+    format::{Form, Shape},
+    is_reserved,
+};
 
 /// Why a text has not the form it should have.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,139 +1,235 @@
-//! What can be installed: tasks and profiles, as the catalog's files tell them.
+//! Tasks and profiles: the format of the catalog's files, and the structs that they are read into.
 //!
-//! Fields have the names that files use. A file is checked before it becomes one of these, so
-//! whatever is absent here was absent there.
+//! Fields have the names that files use. A file is checked before it is read into a struct, so a
+//! field that is absent here was absent in the file.
 
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Detection, PackageManager, TaskId, Verification};
+use super::{
+    Detection, PackageManager, TaskId, Verification,
+    format::{
+        Form, Record,
+        Shape::{
+            self, Choice, Count, Flag, FlagOrText, Lines, List, Map, OneOrMany, Record as Of, Text,
+            TextByShell, Time,
+        },
+        choice, fields, record,
+    },
+};
 
-/// One tool or setting: how to detect, install and verify it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Task {
-    pub id: TaskId,
-    #[serde(default)]
-    pub name: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub description: String,
-    #[serde(default)]
-    pub category: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
-    /// Where it can be used; none means everywhere.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub platforms: Vec<String>,
-    #[serde(default)]
-    pub detection: Detection,
-    #[serde(default, skip_serializing_if = "Dependencies::is_empty")]
-    pub dependencies: Dependencies,
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub packages: IndexMap<PackageManager, Vec<String>>,
-    #[serde(default, skip_serializing_if = "Install::is_empty")]
-    pub install: Install,
-    #[serde(default, skip_serializing_if = "ShellIntegration::is_empty")]
-    pub shell_integration: ShellIntegration,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub post_install: Vec<PostInstall>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conflicts_with: Vec<TaskId>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub options: Vec<TaskOption>,
-    /// Directories for the PATH of its probes and of everything that depends on it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub path: Vec<String>,
-    /// Shell text that its probes and everything that depends on it run first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub env_setup: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub notes: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub docs_url: Option<String>,
+/// A list of task ids.
+pub const TASK_IDS: Shape = List(&Text(Form::TaskId));
+
+const TEXTS: Shape = List(&Text(Form::Some));
+const PLATFORMS: Shape = List(&Text(Form::Platform));
+const STEPS: Shape = List(&Of(Step::FORMAT));
+
+/// A file with tasks.
+pub static TASK_FILE: Record = Record {
+    name: "a task file",
+    fields: fields! {
+        /// Values that the tasks of this file share
+        optional metadata: Of(&TASK_METADATA),
+        /// The tasks, by id
+        essential tasks: Map(Form::TaskId, &Of(Task::FORMAT)),
+    },
+};
+
+static TASK_METADATA: Record = Record {
+    name: "a file's metadata",
+    fields: fields! {
+        /// The category of tasks that name none
+        optional category: Text(Form::Some),
+        /// The subject of the file
+        optional description: Text(Form::Any),
+        /// The author of the file
+        optional author: Text(Form::Any),
+        /// The version of the file
+        optional version: Text(Form::Any),
+        /// The date of its first version
+        optional created: Text(Form::Any),
+        /// The date of its last change
+        optional updated: Text(Form::Any),
+    },
+};
+
+record! {
+    /// One tool or setting: how to detect, install and verify it.
+    pub struct Task: "a task" {
+        /// The same as the key it stands under
+        given id: TaskId = Text(Form::TaskId),
+        /// The name that people know
+        expected name: String = Text(Form::Some),
+        /// The task in one sentence
+        optional description: String = Text(Form::Any),
+        /// The group it is listed in
+        kept category: String = Text(Form::Some),
+        /// Words that find it
+        optional tags: Vec<String> = TEXTS,
+        /// The platforms it runs on; all of them if missing
+        optional platforms: Vec<String> = PLATFORMS,
+        /// How to tell that it is installed
+        kept detection: Detection = Of(&DETECTION),
+        /// Tasks that come before it
+        optional dependencies: Dependencies = Of(Dependencies::FORMAT),
+        /// Packages by manager, for a task that installs nothing else
+        optional packages: IndexMap<PackageManager, Vec<String>> = Of(&PACKAGES),
+        /// Commands that install it
+        optional install: Install = Of(Install::FORMAT),
+        /// Lines for the shells' configuration
+        optional shell_integration: ShellIntegration = Of(ShellIntegration::FORMAT),
+        /// Tasks and notes that follow it
+        optional post_install: Vec<PostInstall> = OneOrMany(&Of(PostInstall::FORMAT)),
+        /// How to tell that it works
+        optional verification: Option<Verification> = Of(&VERIFICATION),
+        /// Tasks that cannot be on the same machine
+        optional conflicts_with: Vec<TaskId> = TASK_IDS,
+        /// Questions about it; commands find the answers in the environment
+        optional options: Vec<TaskOption> = List(&Of(TaskOption::FORMAT)),
+        /// Directories for the PATH of its probes and of its dependants
+        optional path: Vec<String> = List(&Text(Form::Path)),
+        /// Shell text that its probes and its dependants run first
+        optional env_setup: Option<String> = Text(Form::Command),
+        /// Things a person should know
+        optional notes: Option<String> = Lines,
+        /// Where to read more
+        optional docs_url: Option<String> = Text(Form::Url),
+    }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Dependencies {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub required: Vec<TaskId>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub one_of: Vec<TaskId>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub optional: Vec<TaskId>,
+static DETECTION: Record = Record {
+    name: "a detection",
+    fields: fields! {
+        /// The task is installed if this command succeeds
+        optional check_command: Text(Form::Command),
+        /// Prints the version
+        optional version_command: Text(Form::Command),
+        /// The task is installed if this path exists
+        optional installed_indicator: Text(Form::Path),
+    },
+};
+
+record! {
+    #[derive(Default)]
+    pub struct Dependencies: "dependencies" {
+        /// All of these come first
+        optional required: Vec<TaskId> = TASK_IDS,
+        /// One of these comes first
+        optional one_of: Vec<TaskId> = TASK_IDS,
+        /// These come first if they are chosen too
+        optional optional: Vec<TaskId> = TASK_IDS,
+    }
 }
 
-/// The steps of the variant that fits; where none does, the steps beside them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Install {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
-    #[serde(skip_serializing_if = "IndexMap::is_empty")]
-    pub variants: IndexMap<String, Variant>,
+static PACKAGES: Record = Record {
+    name: "packages",
+    fields: fields! {
+        /// Debian, Ubuntu and their derivatives
+        optional apt: List(&Text(Form::SystemPackage)),
+        /// Fedora and its derivatives
+        optional dnf: List(&Text(Form::SystemPackage)),
+        /// Arch and its derivatives
+        optional pacman: List(&Text(Form::SystemPackage)),
+        /// Homebrew formulas
+        optional brew: List(&Text(Form::BrewPackage)),
+        /// Homebrew casks
+        optional cask: List(&Text(Form::BrewPackage)),
+        /// Global npm packages
+        optional npm: List(&Text(Form::NpmPackage)),
+        /// Python applications, by pipx
+        optional pipx: List(&Text(Form::PythonPackage)),
+        /// Rust programs, by cargo install
+        optional cargo: List(&Text(Form::Crate)),
+    },
+};
+
+record! {
+    /// The steps of the variant that fits; if none does, the steps beside the variants.
+    #[derive(Default)]
+    pub struct Install: "an install" {
+        /// Run in order if no variant fits
+        optional steps: Vec<Step> = STEPS,
+        /// Other steps, by a chosen option, a `one_of` dependency, a platform or a package manager
+        optional variants: IndexMap<String, Variant> = Map(Form::Some, &Of(Variant::FORMAT)),
+    }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Variant {
-    pub steps: Vec<Step>,
+record! {
+    pub struct Variant: "a variant" {
+        /// Run in order
+        essential steps: Vec<Step> = STEPS,
+    }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Step {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub idempotent: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub requires_sudo: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shell_config: Option<ShellConfig>,
-    /// A person does it: how, in words. Empty where the description says it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub manual: Option<String>,
-    /// Seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retries: Option<u32>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub interactive: bool,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub working_dir: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub locks: Vec<String>,
+record! {
+    #[derive(Default)]
+    pub struct Step: "a step" {
+        /// The step in a few words
+        optional name: Option<String> = Text(Form::Any),
+        /// Run by bash, without a terminal
+        optional command: Option<String> = Text(Form::Command),
+        /// The step as the person who approves it reads it
+        optional description: Option<String> = Text(Form::Any),
+        /// Running it twice has the effect of running it once
+        optional idempotent: bool = Flag,
+        /// It runs as root
+        optional requires_sudo: bool = Flag,
+        /// Lines for the shells' configuration
+        optional shell_config: Option<ShellConfig> = TextByShell(&SHELL_CONFIG),
+        /// A person does it; the text says how, and may be empty if the description does
+        optional manual: Option<String> = FlagOrText,
+        /// How long it may take
+        optional timeout: Option<u64> = Time,
+        /// How often any failure is retried; if missing, only transient failures are retried
+        optional retries: Option<u32> = Count,
+        /// It needs a terminal to ask on
+        optional interactive: bool = Flag,
+        /// Environment variables for it
+        optional env: BTreeMap<String, String> = Map(Form::Variable, &Text(Form::Any)),
+        /// Where it runs instead of the home directory
+        optional working_dir: Option<String> = Text(Form::Path),
+        /// Steps that share a lock never run at the same time
+        optional locks: Vec<String> = List(&Text(Form::Name)),
+    }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ShellIntegration {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zsh: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bash: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fish: Option<String>,
+record! {
+    #[derive(Default)]
+    pub struct ShellIntegration: "shell integration" {
+        /// For zsh
+        optional zsh: Option<String> = Text(Form::Some),
+        /// For bash
+        optional bash: Option<String> = Text(Form::Some),
+        /// For fish
+        optional fish: Option<String> = Text(Form::Some),
+    }
 }
 
-/// What belongs into the person's shell configuration.
+static SHELL_CONFIG: Record = Record {
+    name: "shell configuration",
+    fields: fields! {
+        /// For zsh
+        optional zsh: Text(Form::Some),
+        /// For bash
+        optional bash: Text(Form::Some),
+        /// For fish
+        optional fish: Text(Form::Some),
+        /// A note about it
+        optional note: Lines,
+    },
+};
+
+/// Lines for the person's shell configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShellConfig {
     /// Only this much is known: the step edits such files itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edits: bool,
-    /// For whichever shell there is.
+    /// For bash and zsh alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(flatten)]
@@ -142,152 +238,177 @@ pub struct ShellConfig {
     pub note: Option<String>,
 }
 
-/// What comes after: another task, or something to know.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PostInstall {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub condition: Option<Condition>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub notes: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shell_config: Option<ShellConfig>,
+record! {
+    /// A task or a note that follows.
+    #[derive(Default)]
+    pub struct PostInstall: "a post_install entry" {
+        /// A task that may follow
+        optional task: Option<TaskId> = Text(Form::TaskId),
+        /// When it follows
+        optional condition: Option<Condition> = Choice(Condition::NAMES),
+        /// The question to the person
+        optional prompt: Option<String> = Text(Form::Some),
+        /// A message to the person
+        optional message: Option<String> = Lines,
+        /// Notes for the person
+        optional notes: Option<String> = Lines,
+        /// A note for the person
+        optional note: Option<String> = Lines,
+        /// Lines for the shells' configuration
+        optional shell_config: Option<ShellConfig> = TextByShell(&SHELL_CONFIG),
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Condition {
-    Always,
-    UserChoice,
-    IfMissing,
+choice! {
+    pub enum Condition {
+        Always = "always",
+        UserChoice = "user_choice",
+        IfMissing = "if_missing",
+    }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TaskOption {
-    pub id: String,
-    #[serde(default)]
-    pub prompt: String,
-    #[serde(rename = "type", default)]
-    pub kind: OptionKind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<String>,
+static VERIFICATION: Record = Record {
+    name: "a verification",
+    fields: fields! {
+        /// The task works if this command succeeds
+        essential command: Text(Form::Command),
+        /// … and its output matches this regular expression
+        optional expected_pattern: Text(Form::Pattern),
+        /// … or its output is this text, apart from blanks around it
+        optional expected_output: Text(Form::Any),
+    },
+};
+
+record! {
+    pub struct TaskOption: "an option" {
+        /// `node_version` reaches commands as `$NODE_VERSION`
+        essential id: String = Text(Form::DataKey),
+        /// The question to the person
+        expected prompt: String = Text(Form::Some),
+        /// The type of the answer; a string if missing
+        kept kind("type"): OptionKind = Choice(OptionKind::NAMES),
+        /// The answer if the person gives none
+        optional default: Option<String> = Text(Form::Any),
+        /// The answers to choose from
+        optional choices: Vec<String> = TEXTS,
+    }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OptionKind {
-    #[default]
-    String,
-    Number,
-    Boolean,
-    Choice,
-    Secret,
+choice! {
+    #[derive(Default)]
+    pub enum OptionKind {
+        #[default]
+        String = "string",
+        Number = "number",
+        Boolean = "boolean",
+        Choice = "choice",
+        Secret = "secret",
+    }
 }
 
-/// A stack: required tasks, questions, defaults.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Profile {
-    pub metadata: ProfileMetadata,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub selection_prompt: Option<SelectionPrompt>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub platforms: Vec<String>,
-    #[serde(default)]
-    pub required_tasks: Vec<TaskId>,
-    #[serde(default)]
-    pub question_flow: Vec<Question>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub default_cli_tools: Vec<TaskId>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub post_install_suggestions: Vec<TaskId>,
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub user_data: IndexMap<String, DatumRequest>,
+record! {
+    /// A stack: required tasks, questions, defaults.
+    pub struct Profile: "a profile" {
+        /// The names of the profile
+        expected metadata: ProfileMetadata = Of(ProfileMetadata::FORMAT),
+        /// How it is offered
+        optional selection_prompt: Option<SelectionPrompt> = Of(SelectionPrompt::FORMAT),
+        /// The platforms it can be used on; all of them if missing
+        optional platforms: Vec<String> = PLATFORMS,
+        /// Tasks that every answer includes
+        kept required_tasks: Vec<TaskId> = TASK_IDS,
+        /// The questions, in order
+        kept question_flow: Vec<Question> = List(&Of(Question::FORMAT)),
+        /// Tools that are included unless the person declines them
+        optional default_cli_tools: Vec<TaskId> = TASK_IDS,
+        /// Tasks to suggest when the session is complete
+        optional post_install_suggestions: Vec<TaskId> = TASK_IDS,
+        /// How to ask for the data that options require
+        optional user_data: IndexMap<String, DatumRequest> =
+            Map(Form::DataKey, &Of(DatumRequest::FORMAT)),
+    }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProfileMetadata {
-    pub id: String,
-    #[serde(default)]
-    pub name: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub description: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+record! {
+    #[derive(Default)]
+    pub struct ProfileMetadata: "a profile's metadata" {
+        /// The id that scripts choose it by
+        expected id: String = Text(Form::Name),
+        /// The name that people know
+        expected name: String = Text(Form::Some),
+        /// The people it is for
+        optional description: String = Text(Form::Any),
+        /// The version of the profile
+        optional version: Option<String> = Text(Form::Any),
+    }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SelectionPrompt {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub letter: Option<String>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub text: String,
+record! {
+    pub struct SelectionPrompt: "a selection prompt" {
+        /// The letter that chooses it
+        optional letter: Option<String> = Text(Form::Letter),
+        /// How it is offered
+        optional text: String = Text(Form::Some),
+    }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Question {
-    pub id: String,
-    #[serde(default)]
-    pub question: String,
-    #[serde(default)]
-    pub options: Vec<Answer>,
-    /// The letter or the value that counts where nobody answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
+record! {
+    pub struct Question: "a question" {
+        /// The id that scripts answer it by
+        essential id: String = Text(Form::Name),
+        /// The text of the question
+        expected question: String = Text(Form::Some),
+        /// The possible answers
+        expected options: Vec<Answer> = List(&Of(Answer::FORMAT)),
+        /// The letter or the value of the option that counts if nobody answers
+        optional default: Option<String> = Text(Form::Some),
+    }
 }
 
-/// One of the answers a question offers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    pub letter: String,
-    pub text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<TaskId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<AnswerAction>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub explanation: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub user_data_required: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub follow_up: Option<String>,
+record! {
+    /// One of the answers a question offers.
+    pub struct Answer: "an option of a question" {
+        /// The letter that chooses it
+        essential letter: String = Text(Form::Letter),
+        /// The text of the answer; text behind ` - ` explains it
+        essential text: String = Text(Form::Some),
+        /// The recorded value; its first task or its words if missing
+        optional value: Option<String> = Text(Form::Some),
+        /// The tasks it includes
+        optional tasks: Vec<TaskId> = TASK_IDS,
+        /// `explain` shows the explanation and asks again
+        optional action: Option<AnswerAction> = Choice(AnswerAction::NAMES),
+        /// The explanation
+        optional explanation: Option<String> = Text(Form::Some),
+        /// The data to ask for if it is chosen
+        optional user_data_required: Vec<String> = List(&Text(Form::DataKey)),
+        /// A question of this file that is asked next
+        optional follow_up: Option<String> = Text(Form::Name),
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerAction {
-    /// Shows its text, and the question is asked again.
-    Explain,
+choice! {
+    pub enum AnswerAction {
+        /// Shows its text, and the question is asked again.
+        Explain = "explain",
+    }
 }
 
-/// How a user datum is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DatumRequest {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
-    /// A regular expression that the whole value must match.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub secret: bool,
-    /// A probe whose first line of output is offered as the answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default_command: Option<String>,
-    /// A value that would do, for whoever gives one that does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub example: Option<String>,
+record! {
+    /// How a user datum is asked for.
+    #[derive(Default)]
+    pub struct DatumRequest: "user data" {
+        /// The question to the person
+        optional prompt: Option<String> = Text(Form::Some),
+        /// A regular expression that the whole value must match
+        optional pattern: Option<String> = Text(Form::Pattern),
+        /// It is typed hidden and never written down
+        optional secret: bool = Flag,
+        /// A probe whose first line of output is offered as the answer
+        optional default_command: Option<String> = Text(Form::Command),
+        /// A valid value, shown after an invalid one
+        optional example: Option<String> = Text(Form::Some),
+    }
 }
 
 impl Task {
@@ -309,12 +430,6 @@ impl Dependencies {
         lists.into_iter().flat_map(|(field, list)| {
             list.iter().enumerate().map(move |(number, id)| (field, number, id))
         })
-    }
-}
-
-impl Install {
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.variants.is_empty()
     }
 }
 

@@ -11,6 +11,7 @@ mod difference;
 mod document;
 mod error_class;
 mod event;
+pub mod format;
 mod gate;
 mod id;
 mod legacy;
@@ -33,8 +34,8 @@ mod work;
 pub use baseline::{Baseline, BaselineOrigin, Sighting};
 pub use catalog::{
     Answer, AnswerAction, Condition, DatumRequest, Dependencies, Install, OptionKind, PostInstall,
-    Profile, ProfileMetadata, Question, SelectionPrompt, ShellConfig, ShellIntegration, Step, Task,
-    TaskOption, Variant,
+    Profile, ProfileMetadata, Question, SelectionPrompt, ShellConfig, ShellIntegration, Step,
+    TASK_FILE, TASK_IDS, Task, TaskOption, Variant,
 };
 pub use difference::{Difference, differences};
 pub use document::{

@@ -58,43 +58,18 @@ pub(super) struct Global {
     pub verbose: bool,
 }
 
-impl Command {
-    /// What an error says was being done.
-    pub(super) fn operation(&self) -> &'static str {
-        match self {
-            Self::Start { .. } => "start",
-            Self::Plan { .. } => "plan",
-            Self::Approve { .. } => "approve",
-            Self::Advance { .. } => "advance",
-            Self::Apply { .. } => "apply",
-            Self::Resume { .. } => "resume",
-            Self::Expand { .. } => "expand",
-            Self::Revise(_) => "revise",
-            Self::Override { .. } => "override",
-            Self::Pause { .. } => "pause",
-            Self::Logs { .. } => "logs",
-            Self::Sessions { .. } => "sessions",
-            Self::Status { .. } => "status",
-            Self::History(_) => "history",
-            Self::Schema { .. } => "schema",
-            Self::Shell { .. } => "shell",
-            Self::Migrate { .. } => "migrate",
-            Self::Prune { .. } => "prune",
-            Self::Recover(_) => "recover",
-            Self::Audit(_) => "audit",
-            Self::Report { .. } => "report",
-            Self::Catalog { .. } => "catalog",
-            Self::Doctor { .. } => "doctor",
-            Self::Completions { .. } => "completions",
-            Self::Man { .. } => "man",
-            Self::Script { .. } => "script",
-        }
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Set up a profile as a new session
+    #[command(after_help = "Examples:
+  provision start essentials
+      Shows the plan, and waits for your approval.
+  provision start fullstack-web --answers mine.yaml --yes
+      Takes the answers from a file, and approves the plan unread.
+  provision start --add jq --add ripgrep
+      Installs two tools, without a profile.
+  provision start essentials --answer editor=neovim --without fzf
+      Answers one question beforehand, and leaves a task out.")]
     Start {
         #[command(flatten)]
         walk: WalkArgs,
@@ -102,6 +77,13 @@ pub(super) enum Command {
         run: RunArgs,
     },
     /// Show what a profile would run here, and change nothing
+    #[command(after_help = "Examples:
+  provision plan essentials
+      Lists what would be installed here.
+  provision plan essentials --commands
+      With every command it would run.
+  provision plan essentials --output mine.json
+      Writes a plan that you can read, keep, and run with `provision apply`.")]
     Plan {
         #[command(flatten)]
         walk: WalkArgs,
@@ -115,6 +97,9 @@ pub(super) enum Command {
         output: Option<PathBuf>,
     },
     /// Approve the plan that a session waits with
+    #[command(after_help = "Examples:
+  provision approve latest 3f9a1c
+      Approves the plan whose digest begins with these digits.")]
     Approve {
         /// A session id, the beginning of one, or `latest`
         session: String,
@@ -122,6 +107,11 @@ pub(super) enum Command {
         digest: String,
     },
     /// Say what keeps a session in its phase; with --force, go past it
+    #[command(after_help = "Examples:
+  provision advance latest
+      Says what keeps the session in its phase.
+  provision advance latest --force --reason 'checked by hand'
+      Goes past it; the record keeps the reason.")]
     Advance {
         /// A session id, the beginning of one, or `latest`
         session: String,
@@ -133,6 +123,13 @@ pub(super) enum Command {
         reason: Option<String>,
     },
     /// Run a plan file as a new session
+    #[command(after_help = "Examples:
+  provision apply mine.json
+      Shows the plan, and waits for your approval.
+  provision apply mine.json --yes
+      Approves it as it is.
+  provision apply mine.json --approve 3f9a1c
+      Runs it only if it is the plan with this digest.")]
     Apply {
         /// The plan, as `provision schema plan` describes it
         plan: PathBuf,
@@ -140,6 +137,13 @@ pub(super) enum Command {
         run: RunArgs,
     },
     /// Go on with a session at the exact command where it stopped
+    #[command(after_help = "Examples:
+  provision resume
+      Goes on with the newest session that is unfinished.
+  provision resume latest --skip
+      Passes by the tasks that failed.
+  provision resume latest --interrupted retry
+      Runs a command again that nobody knows the end of.")]
     Resume {
         /// A session id, the beginning of one, or `latest` [default: the newest that is unfinished]
         session: Option<String>,
@@ -159,6 +163,11 @@ pub(super) enum Command {
         run: RunArgs,
     },
     /// Add tools to what a complete session has set up
+    #[command(after_help = "Examples:
+  provision expand
+      Asks which tools to add to what is set up here.
+  provision expand latest docker
+      Adds one to the newest complete session.")]
     Expand {
         /// A session [default: the newest that is complete], then tasks to add
         #[arg(value_name = "SESSION|TASK")]
@@ -170,8 +179,18 @@ pub(super) enum Command {
         run: RunArgs,
     },
     /// Answer otherwise after all: only what that changes is done anew
+    #[command(after_help = "Examples:
+  provision revise
+      Asks what should be otherwise, and shows what follows.
+  provision revise --answer editor=neovim
+      Shows what another answer comes to; changes nothing before you agree.
+  provision revise latest --reviewed
+      Says that what is marked for review has been looked at.")]
     Revise(ReviseArgs),
     /// Take a task as done though its verification is not content
+    #[command(after_help = "Examples:
+  provision override latest redis --reason 'it listens elsewhere'
+      Takes a task as it is though its check fails; the reason is on record.")]
     Override {
         /// A session id, the beginning of one, or `latest`
         session: String,
@@ -183,6 +202,11 @@ pub(super) enum Command {
         reason: String,
     },
     /// Ask a session to pause when its command is done
+    #[command(after_help = "Examples:
+  provision pause
+      Pauses the newest session after its present command.
+  provision pause latest --reason lunch
+      Says why, for whoever resumes it.")]
     Pause {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -192,6 +216,11 @@ pub(super) enum Command {
         reason: Option<String>,
     },
     /// Show what the commands of a session wrote
+    #[command(after_help = "Examples:
+  provision logs
+      Shows what the commands of the newest session wrote.
+  provision logs latest git
+      Only those of one task.")]
     Logs {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -203,12 +232,24 @@ pub(super) enum Command {
         raw: bool,
     },
     /// List sessions, newest first
+    #[command(after_help = "Examples:
+  provision sessions
+      Lists the newest 50.
+  provision sessions --all --json
+      All of them, for a program.")]
     Sessions {
         /// Every session, not only the newest 50
         #[arg(long)]
         all: bool,
     },
     /// Say where a session stands and what comes next
+    #[command(after_help = "Examples:
+  provision status
+      Says where the newest session stands.
+  provision status prov-2026
+      The beginning of an id is enough.
+  provision status --chain
+      With the sessions it adds to, and what each brought.")]
     Status {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -218,10 +259,31 @@ pub(super) enum Command {
         chain: bool,
     },
     /// Show what happened in a session, event by event
+    #[command(after_help = "Examples:
+  provision history
+      Lists the events of the newest session.
+  provision history latest --follow
+      Goes on as they are recorded.
+  provision history latest --verify
+      Checks that nothing was altered.")]
     History(HistoryArgs),
     /// Say what is on this machine, and what has changed
+    #[command(after_help = "Examples:
+  provision audit
+      What is here, in which version, and what has changed.
+  provision audit --explain jq
+      Which session and command brought it, and when.
+  provision audit --html audit.html
+      The same as a page for a browser.
+  provision audit --adopt
+      Takes the machine as it is now, after asking.")]
     Audit(AuditArgs),
     /// Write a page that tells all of a session
+    #[command(after_help = "Examples:
+  provision report
+      Writes a page about the newest session, in this folder.
+  provision report latest -o setup.html
+      Names the file.")]
     Report {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -231,19 +293,39 @@ pub(super) enum Command {
         output: Option<PathBuf>,
     },
     /// Write a session document of an earlier format in the present one
+    #[command(after_help = "Examples:
+  provision migrate prov-20260202-143052-a7b3
+      Keeps the original beside what it writes.")]
     Migrate {
         /// A session id, the beginning of one, or `latest`
         session: String,
     },
     /// Look for what keeps this machine from being set up
+    #[command(after_help = "Examples:
+  provision doctor
+      Looks, and changes nothing.
+  provision doctor --repair
+      Mends what is in the way.")]
     Doctor {
         /// Approve and run the repairs of what is in the way
         #[arg(long)]
         repair: bool,
     },
     /// Make a damaged record usable again, and say what may be lost
+    #[command(after_help = "Examples:
+  provision recover latest
+      Says what can be saved, and asks.
+  provision recover latest --level 1 --yes
+      Takes the backup, unasked.
+  provision recover latest --level 3 --resume-at git:1
+      Goes on at the second command of a task, because you say so.")]
     Recover(RecoverArgs),
     /// Remove the logs of old sessions, and records nothing refers to
+    #[command(after_help = "Examples:
+  provision prune
+      Lists logs older than 30 days, and asks.
+  provision prune --older-than 90d --yes
+      Removes older ones, unasked.")]
     Prune {
         /// How long ago a session must have changed last
         #[arg(long, value_name = "TIME", default_value = "30d", value_parser = humantime::parse_duration)]
@@ -253,27 +335,58 @@ pub(super) enum Command {
         yes: bool,
     },
     /// Look at what can be installed, and check files that say so
+    #[command(after_help = "Examples:
+  provision catalog list
+      Lists every task and profile.
+  provision catalog search json viewer
+      Finds tasks by words.
+  provision catalog show ripgrep
+      Shows what one would run here.")]
     Catalog {
         #[command(subcommand)]
         command: CatalogCommand,
     },
     /// Show, add or remove the lines of tasks in your shells' files
+    #[command(after_help = "Examples:
+  provision shell
+      Lists which tasks have lines in which file.
+  provision shell remove fzf
+      Takes the lines of one task out again.")]
     Shell {
         #[command(subcommand)]
         command: Option<ShellCommand>,
     },
     /// Print the JSON Schema of a file that provision writes or reads
+    #[command(after_help = "Examples:
+  provision schema answers
+      What a file for `start --answers` looks like.
+  provision schema task > task.schema.json
+      For an editor that checks YAML.")]
     Schema {
         /// Which file
         #[arg(value_name = "FILE")]
         of: SchemaOf,
     },
     /// Print a script that lets your shell complete what you type
+    #[command(after_help = "Examples:
+  source <(provision completions bash)
+      bash: try it; to keep it, write that line into ~/.bashrc.
+  provision completions fish > ~/.config/fish/completions/provision.fish
+      fish: kept for every shell that you open from now on.
+  provision completions zsh > ~/.zfunc/_provision
+      zsh: with `fpath+=(~/.zfunc)` before `compinit` in ~/.zshrc.")]
     Completions {
         /// Your shell
         shell: ShellName,
     },
     /// Print a manual page, or write all of them
+    #[command(after_help = "Examples:
+  provision man | man -l -
+      Reads the manual of provision.
+  provision man catalog validate | man -l -
+      The page of one command.
+  provision man --to ~/.local/share/man/man1
+      Writes every page to where `man` finds it: `man provision-start`.")]
     Man {
         /// The command that the page is about [default: provision itself]
         #[arg(conflicts_with = "to")]
@@ -295,23 +408,43 @@ pub(super) enum Command {
 #[derive(Debug, Subcommand)]
 pub(super) enum CatalogCommand {
     /// List tasks by category, and profiles
+    #[command(after_help = "Examples:
+  provision catalog list
+      Lists every task and profile.
+  provision catalog list --category editors
+      The tasks of one category.")]
     List {
         /// Only the tasks of this category
         #[arg(long, value_name = "NAME")]
         category: Option<String>,
     },
     /// Show a task, and what it would run on this machine; or a profile, and what it asks
+    #[command(after_help = "Examples:
+  provision catalog show ripgrep
+      A task, and what it would run here.
+  provision catalog show essentials
+      A profile, and what it asks.")]
     Show {
         /// Its id; `provision catalog list` names them
         id: String,
     },
     /// Find tasks by words: the best first
+    #[command(after_help = "Examples:
+  provision catalog search find files
+      The best come first.")]
     Search {
         /// What it is called, or what it is for
         #[arg(required = true)]
         words: Vec<String>,
     },
     /// Find every mistake in files of a catalog
+    #[command(after_help = "Examples:
+  provision catalog validate
+      Checks the whole catalog.
+  provision catalog validate tasks/mine.yaml
+      Checks a file of your own.
+  provision --catalog team catalog validate
+      Checks a folder together with the rest of the catalog.")]
     Validate {
         /// Files, and folders that are searched for them [default: the whole catalog]
         paths: Vec<PathBuf>,
@@ -324,8 +457,16 @@ pub(super) enum CatalogCommand {
 #[derive(Debug, Subcommand)]
 pub(super) enum ShellCommand {
     /// List the blocks there are: the default
+    #[command(after_help = "Examples:
+  provision shell list
+      Lists which tasks have lines where.")]
     List,
     /// Add the lines of what a session has installed
+    #[command(after_help = "Examples:
+  provision shell add
+      The lines of what the newest session installed.
+  provision shell add latest --all
+      And of what it found installed.")]
     Add {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -335,6 +476,11 @@ pub(super) enum ShellCommand {
         all: bool,
     },
     /// Take the lines of tasks out again
+    #[command(after_help = "Examples:
+  provision shell remove fzf starship
+      Takes the lines of two tasks out.
+  provision shell remove
+      Takes out all there are.")]
     Remove {
         /// Whose [default: all there are]
         #[arg(value_name = "TASK", value_parser = task_id)]

@@ -8,22 +8,20 @@ use clap::{ColorChoice, Command, CommandFactory};
 use super::{
     appearance::{ColourChoice, typed_choice},
     args::Args,
-    examples::examples,
 };
 
 /// The exit codes, as help and manual name them.
-pub(super) const EXIT_CODES: [(u8, &str); 10] = [
-    (0, "done"),
-    (1, "internal error"),
-    (2, "usage"),
-    (3, "session failed"),
-    (4, "paused or a decision is needed"),
-    (5, "locked"),
-    (6, "record damaged"),
-    (7, "the machine has changed since its sessions"),
-    (8, "invalid catalog or plan"),
-    (9, "store not usable"),
-];
+pub(super) const EXIT_CODES: &str = "0 done, 1 internal error, 2 usage, 3 session failed, 4 paused \
+    or a decision is needed, 5 locked, 6 record damaged, 7 the machine has changed since its \
+    sessions, 8 invalid catalog or plan, 9 store not usable";
+
+const EXAMPLES: &str = "Examples:
+  provision
+      Asks what you need, shows the plan, and runs it when you agree.
+  provision plan essentials
+      Shows what would run here; changes nothing.
+  provision resume
+      Goes on where the newest unfinished session stopped.";
 
 /// The program without a command.
 const ALONE: (&str, &str) = ("provision", "Walk through it: questions, then a plan, then the run");
@@ -46,15 +44,14 @@ const GROUPS: [(&str, &[&str]); 5] = [
 const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\
                         Global options:\n{options}{after-help}";
 
-/// All that can be typed.
+/// The command line that the program understands.
 pub(super) fn command() -> Command {
-    let command = with_examples(Args::command(), "");
+    let command = Args::command();
     let groups = groups_text(&command);
-    let after = format!("{}\n\n{}", examples_text(""), exit_codes_text());
     command
         .help_template(TEMPLATE)
         .before_help(groups)
-        .after_help(after)
+        .after_help(format!("{EXAMPLES}\n\nExit codes: {EXIT_CODES}"))
         .mut_args(|arg| if arg.is_global_set() { arg.help_heading("Global options") } else { arg })
 }
 
@@ -66,32 +63,6 @@ pub(super) fn coloured() -> Command {
         ColourChoice::Always => ColorChoice::Always,
         ColourChoice::Never => ColorChoice::Never,
     })
-}
-
-/// Every command below `command`, whose words are `words`, with its examples.
-fn with_examples(command: Command, words: &str) -> Command {
-    command.mut_subcommands(|below| {
-        let words = format!("{words} {}", below.get_name());
-        let words = words.trim_start();
-        let below = with_examples(below, words);
-        match examples(words) {
-            [] => below,
-            _ => below.after_help(examples_text(words)),
-        }
-    })
-}
-
-fn examples_text(words: &str) -> String {
-    let mut text = "Examples:".to_owned();
-    for example in examples(words) {
-        let _ = write!(text, "\n  {}\n      {}", example.line, example.meaning);
-    }
-    text
-}
-
-fn exit_codes_text() -> String {
-    let codes: Vec<_> = EXIT_CODES.iter().map(|(code, what)| format!("{code} {what}")).collect();
-    format!("Exit codes: {}", codes.join(", "))
 }
 
 fn groups_text(command: &Command) -> String {
@@ -155,17 +126,21 @@ mod tests {
 
     #[test]
     fn every_command_has_examples_that_parse_and_are_of_that_command() {
-        for (words, _) in commands() {
-            let examples = examples(&words);
-            assert!((1..=4).contains(&examples.len()), "`{words}` has no examples");
-            for example in examples {
-                let arguments = arguments(example.line);
+        for (words, of) in commands() {
+            let text = of.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let text = text.split("\n\n").next().unwrap();
+            let lines: Vec<_> = text.strip_prefix("Examples:\n").unwrap().lines().collect();
+            assert!((2..=8).contains(&lines.len()), "`{words}` has no examples");
+            for example in lines.chunks(2) {
+                let [line, meaning] = example else { panic!("`{words}`: {example:?}") };
+                assert!(line.starts_with("  ") && meaning.starts_with("      "), "{example:?}");
+                let arguments = arguments(line.trim());
                 if let Err(error) = command().try_get_matches_from(&arguments) {
-                    panic!("`{}`: {error}", example.line);
+                    panic!("`{line}`: {error}");
                 }
                 let last = words.split(' ').next_back().unwrap();
                 assert!(words.is_empty() || arguments.iter().any(|word| word == last));
-                assert!(example.line.len() <= 78 && example.meaning.len() <= 74, "{example:?}");
+                assert!(line.len() <= 80 && meaning.len() <= 80, "{example:?}");
             }
         }
     }

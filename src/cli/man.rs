@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use clap_mangen::{
     Man,
-    roff::{Roff, bold, italic, roman},
+    roff::{Roff, bold, roman},
 };
 
 use super::{
     command::{EXIT_CODES, command},
-    examples::examples,
     failure::{Failure, Kind, causes},
     output,
 };
@@ -92,34 +91,27 @@ fn page(command: &Command) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// What clap does not know of.
+/// The sections that clap does not render: examples, exit codes, variables and files.
 fn own_sections(command: &Command) -> Roff {
-    let words = command.get_bin_name().unwrap_or_default();
-    let words = words.strip_prefix("provision").unwrap_or_default().trim_start();
     let mut roff = Roff::new();
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let mut examples = help.split("\n\n").next().unwrap_or_default().lines().skip(1);
     roff.control("SH", ["EXAMPLES"]);
-    for example in examples(words) {
-        roff.control("TP", []);
-        roff.text([bold(example.line)]);
-        roff.text([roman(example.meaning)]);
+    while let (Some(line), Some(meaning)) = (examples.next(), examples.next()) {
+        roff.control("TP", []).text([bold(line.trim())]).text([roman(meaning.trim())]);
     }
     roff.control("SH", ["EXIT STATUS"]);
-    for (code, meaning) in EXIT_CODES {
-        roff.control("TP", []);
-        roff.text([bold(code.to_string())]);
-        roff.text([roman(meaning)]);
+    for (code, meaning) in EXIT_CODES.split(", ").filter_map(|entry| entry.split_once(' ')) {
+        roff.control("TP", []).text([bold(code)]).text([roman(meaning)]);
     }
     for (heading, entries) in [("ENVIRONMENT", &ENVIRONMENT[..]), ("FILES", &FILES[..])] {
         roff.control("SH", [heading]);
         for (name, meaning) in entries {
-            roff.control("TP", []);
-            roff.text([if heading == "FILES" { italic(*name) } else { bold(*name) }]);
-            roff.text([roman(*meaning)]);
+            roff.control("TP", []).text([bold(*name)]).text([roman(*meaning)]);
         }
     }
-    if !words.is_empty() {
-        roff.control("SH", ["SEE ALSO"]);
-        roff.text([bold("provision"), roman("(1)")]);
+    if command.get_bin_name().is_some_and(|name| name.contains(' ')) {
+        roff.control("SH", ["SEE ALSO"]).text([bold("provision"), roman("(1)")]);
     }
     roff
 }

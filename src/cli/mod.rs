@@ -11,7 +11,6 @@ mod command;
 mod complete;
 mod completions;
 mod doctor;
-mod examples;
 mod expand;
 mod failure;
 mod history;
@@ -60,12 +59,13 @@ pub fn main() -> ExitCode {
         return code;
     }
     let parsed = command::coloured().try_get_matches();
-    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
-        Ok(args) => args,
+    let parsed = parsed.and_then(|matches| Ok((Args::from_arg_matches(&matches)?, matches)));
+    let (args, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return output::usage(&error),
     };
     let json = args.global.json;
-    let operation = args.command.as_ref().map_or("walk", Command::operation);
+    let operation = matches.subcommand_name().unwrap_or("walk");
     let done = Settings::from_args(args.global).and_then(|settings| {
         settings.start_tracing();
         run(args.command, &settings)

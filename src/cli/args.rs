@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::ResumeAt,
-    model::{IdError, SessionId, TaskId},
+    model::{IdError, TaskId},
 };
 
 #[derive(Debug, Parser)]
@@ -396,11 +396,12 @@ pub(super) enum Command {
         to: Option<PathBuf>,
     },
     /// Record a session from a written list of events
+    #[cfg(feature = "testing")]
     #[command(name = "__script", hide = true)]
     Script {
         /// The session to begin or to go on with
         #[arg(long)]
-        session: Option<SessionId>,
+        session: Option<crate::model::SessionId>,
         file: PathBuf,
     },
 }

@@ -9,7 +9,6 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    engine::ScriptError,
     model::{SessionId, TaskId, Timestamp},
     store::StoreError,
 };
@@ -105,20 +104,10 @@ impl Failure {
         Self::new(Kind::Usage, message).because(error).hint("name a directory with --home DIR")
     }
 
-    pub(super) fn clock(text: &str) -> Self {
-        let message = format!("AGENTIC_PROVISION_CLOCK is `{text}`, which is not a time");
-        Self::new(Kind::Usage, message)
-            .hint("unset it, or give a time such as 2026-02-02T14:30:52Z")
-    }
-
     pub(super) fn output(error: &io::Error) -> Self {
         let mut failure = Self::new(Kind::Internal, "the output cannot be written").because(error);
         failure.reader_is_gone = error.kind() == io::ErrorKind::BrokenPipe;
         failure
-    }
-
-    pub(super) fn script_file(path: &Path, error: &io::Error) -> Self {
-        Self::new(Kind::Usage, format!("cannot read `{}`", path.display())).because(error)
     }
 
     pub(super) fn data_file(path: &Path, why: &str) -> Self {
@@ -175,20 +164,6 @@ impl From<StoreError> for Failure {
         }
         failure.hints.extend(hint_for(&error));
         failure
-    }
-}
-
-impl From<ScriptError> for Failure {
-    fn from(error: ScriptError) -> Self {
-        match error {
-            ScriptError::Store(error) => error.into(),
-            ScriptError::Read(error) => Self::output(&error),
-            error => {
-                let mut failure = Self::new(Kind::Usage, error.to_string());
-                failure.causes = causes(&error);
-                failure
-            }
-        }
     }
 }
 

@@ -28,6 +28,7 @@ mod revise;
 mod run;
 mod run_failure;
 mod schema;
+#[cfg(feature = "testing")]
 mod script;
 mod sessions;
 mod settings;
@@ -120,6 +121,7 @@ fn run(command: Option<Command>, settings: &Settings) -> Result<ExitCode, Failur
         Some(Command::Completions { shell }) => completions::run(shell),
         Some(Command::Man { command, to }) => man::run(&command, to.as_deref()),
         Some(Command::Shell { command }) => shell::run(settings, command),
+        #[cfg(feature = "testing")]
         Some(Command::Script { session, file }) => script::run(settings, session, &file),
     };
     done.map(|()| ExitCode::SUCCESS)

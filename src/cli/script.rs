@@ -2,9 +2,13 @@
 
 use std::{fs::File, io::BufReader, path::Path};
 
-use super::{failure::Failure, output, settings::Settings};
+use super::{
+    failure::{Failure, Kind, causes},
+    output,
+    settings::Settings,
+};
 use crate::{
-    engine::{Script, run_script},
+    engine::{Script, ScriptError, run_script},
     model::SessionId,
 };
 
@@ -13,11 +17,25 @@ pub(super) fn run(
     session: Option<SessionId>,
     file: &Path,
 ) -> Result<(), Failure> {
-    let text = File::open(file).map_err(|error| Failure::script_file(file, &error))?;
+    let text = File::open(file).map_err(ScriptError::Read)?;
     let script = Script::read(BufReader::new(text))?;
     let id = session.unwrap_or_else(|| settings.clock.session_id());
     let store = settings.store()?;
     let mut tell = |event: &_| output::json_line(event);
     run_script(&store, &settings.clock, &id, &settings.pen(), script, &mut tell)?;
     Ok(())
+}
+
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        match error {
+            ScriptError::Store(error) => error.into(),
+            ScriptError::Read(error) => Self::output(&error),
+            error => {
+                let mut failure = Self::new(Kind::Usage, error.to_string());
+                failure.causes = causes(&error);
+                failure
+            }
+        }
+    }
 }

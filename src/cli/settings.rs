@@ -53,7 +53,7 @@ impl Settings {
         let is_live = look.can_move && std::io::stderr().is_terminal() && !global.verbose;
         let screen = Screen::new(Terminal::new(look), is_live);
         Ok(Self {
-            clock: clock()?,
+            clock: clock(),
             json: global.json,
             home: Home::new(home),
             catalogs: global.catalog,
@@ -209,14 +209,10 @@ fn default_home() -> Result<PathBuf, Failure> {
     home.map(|home| PathBuf::from(home).join(".agentic-provision")).ok_or_else(Failure::no_home)
 }
 
-/// Tests hold the clock still.
-#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
-fn clock() -> Result<Clock, Failure> {
-    match std::env::var("AGENTIC_PROVISION_CLOCK") {
-        Ok(text) => match text.parse() {
-            Ok(moment) => Ok(Clock::Fixed(moment)),
-            Err(_) => Err(Failure::clock(&text)),
-        },
-        Err(_) => Ok(Clock::system()),
+fn clock() -> Clock {
+    #[cfg(feature = "testing")]
+    if let Ok(moment) = variable("AGENTIC_PROVISION_CLOCK").parse() {
+        return Clock::Fixed(moment);
     }
+    Clock::system()
 }

@@ -56,6 +56,7 @@ mod revision;
 mod rights;
 mod run;
 mod screen;
+#[cfg(feature = "testing")]
 mod script;
 mod sessions;
 mod setup;
@@ -120,6 +121,7 @@ pub use request::Request;
 pub use reverify::{NowKnown, Reverified};
 pub use revision::{Revised, Revision, reviewed, revision};
 pub use run::{Interrupted, Surroundings};
+#[cfg(feature = "testing")]
 pub use script::{Script, ScriptError, run_script};
 pub use sessions::{apply, newest_unfinished, read_plan, resume, unfinished};
 pub use shelf::Layers;

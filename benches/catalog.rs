@@ -58,7 +58,7 @@ fn loading() {
 fn commands(home: &Path) {
     let run = |arguments: &[&str]| {
         median(RUNS, || {
-            let status = Command::new(env!("CARGO_BIN_EXE_provision"))
+            let status = Command::new(measure::release::provision())
                 .args(arguments)
                 .env("AGENTIC_PROVISION_HOME", home)
                 .stdout(Stdio::null())

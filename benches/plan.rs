@@ -68,7 +68,7 @@ const ANSWERS: [&str; 20] = [
 fn commands(home: &Path) {
     let run = |arguments: &[&str]| {
         median(RUNS, || {
-            let status = Command::new(env!("CARGO_BIN_EXE_provision"))
+            let status = Command::new(measure::release::provision())
                 .args(arguments)
                 .env("AGENTIC_PROVISION_HOME", home)
                 .stdout(Stdio::null())
@@ -100,7 +100,7 @@ fn commands(home: &Path) {
 
 /// What is asked of the machine for a plan: the check of every task, the version of those there.
 fn probes_of(home: &Path, arguments: &[&str]) -> Vec<String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_provision"))
+    let output = Command::new(measure::release::provision())
         .arg("--json")
         .args(arguments)
         .env("AGENTIC_PROVISION_HOME", home)

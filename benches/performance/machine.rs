@@ -68,7 +68,7 @@ impl Shelf {
     pub fn bare(&mut self) -> Result<Machine, String> {
         let machine = self.machine("/")?;
         let program = machine.path("/usr/local/bin/provision");
-        fs::copy(env!("CARGO_BIN_EXE_provision"), program).unwrap();
+        fs::copy(crate::release::provision(), program).unwrap();
         Ok(machine)
     }
 

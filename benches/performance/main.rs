@@ -20,6 +20,8 @@ mod memory;
 mod packages;
 mod program;
 mod recheck;
+#[path = "../measure/release.rs"]
+mod release;
 mod startup;
 mod table;
 mod turns;

@@ -11,9 +11,11 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::release;
+
 /// With sessions in a home of its own, and nobody's settings.
 pub fn provision(home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_provision"));
+    let mut command = Command::new(release::provision());
     command.arg("--home").arg(home).env("HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command

@@ -10,7 +10,7 @@ use std::{
 
 use super::{footing, side_by_side::side_by_side};
 use crate::{
-    exec::{Environment, PROBE_LIMIT, Probe, ProbeEnd, is_plain_lookup, probe},
+    exec::{Environment, PROBE_LIMIT, Probe, ProbeEnd, probe},
     flow::{self, Offer, Presence},
     model::{Detection, Found, Plan, PlanTask, Task, TaskId},
 };
@@ -38,10 +38,16 @@ impl Depth {
 }
 
 /// What came of looking for one task.
-enum Seen {
+pub(super) enum Seen {
     There { found: Found, no_version: Option<String> },
     NotThere,
     Unanswered(String),
+}
+
+impl Seen {
+    fn there(found: Found) -> Self {
+        Self::There { found, no_version: None }
+    }
 }
 
 /// Looks for tasks of a catalog.
@@ -60,13 +66,19 @@ pub(super) async fn look_at(
     depth: Depth,
     environment: &Environment,
 ) -> Presence {
-    let environment = Arc::new(environment.clone());
-    let mut looks: Vec<Look> = looks.into_iter().collect();
-    // Nobody waits for those that are slow to answer while others could be told of at once.
-    looks.sort_by_key(|look| !look.is_quick());
-    let mut open: HashSet<TaskId> = looks.iter().map(|look| look.id.clone()).collect();
     let mut presence = Presence::default();
-    let works = looks.into_iter().map(|look| {
+    let mut slow = Vec::new();
+    for look in looks {
+        let wants_version = depth.versions && look.detection.version_command.is_some();
+        match look.in_process(environment) {
+            Some(Seen::There { .. }) if wants_version => slow.push(look),
+            Some(seen) => note(&mut presence, look.id, seen),
+            None => slow.push(look),
+        }
+    }
+    let environment = Arc::new(environment.clone());
+    let mut open: HashSet<TaskId> = slow.iter().map(|look| look.id.clone()).collect();
+    let works = slow.into_iter().map(|look| {
         let environment = Arc::clone(&environment);
         async move {
             let seen = look.go(depth.versions, &environment).await;
@@ -141,9 +153,22 @@ impl Look {
         self.detection.check_command.is_some() || self.detection.installed_indicator.is_some()
     }
 
-    /// Whether no process has to be started to know whether it is there.
-    fn is_quick(&self) -> bool {
-        self.setup.is_empty() && self.detection.check_command.as_deref().is_none_or(is_plain_lookup)
+    /// Looks without starting a process; `None` if that takes one.
+    pub(super) fn in_process(&self, environment: &Environment) -> Option<Seen> {
+        let Self { detection, path, setup, .. } = self;
+        let check = detection.check_command.as_deref();
+        let answer = check.map(|check| environment.answer(check, path, setup));
+        if let Some(Some(answer)) = &answer
+            && answer.succeeds
+        {
+            let path = answer.path.as_ref().map(|path| path.to_string_lossy().into_owned());
+            return Some(Seen::there(Found { version: None, path }));
+        }
+        let indicator = detection.installed_indicator.as_ref();
+        match indicator.and_then(|indicator| at(&environment.expand(indicator))) {
+            Some(found) => Some(Seen::there(found)),
+            None => answer.is_none_or(|answer| answer.is_some()).then_some(Seen::NotThere),
+        }
     }
 
     async fn go(&self, versions: bool, environment: &Environment) -> Seen {

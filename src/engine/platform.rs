@@ -30,7 +30,7 @@ pub fn seems_installed(task: &Task, environment: &Environment) -> Option<bool> {
     }
     let path: Vec<PathBuf> = task.path.iter().map(|place| environment.expand(place)).collect();
     match &task.detection.check_command {
-        Some(command) => environment.answer(command, &path).map(|found| found.is_some()),
+        Some(command) => environment.answer(command, &path, "").map(|answer| answer.succeeds),
         None => Some(false),
     }
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::probe;
+use super::{Answer, check, probe};
 
 /// Marks every process of an attempt.
 pub const COOKIE: &str = "PROVISION_ATTEMPT";
@@ -145,11 +145,12 @@ impl Environment {
         probe::find_program(program, &self.path)
     }
 
-    /// What a check would say that only asks where a program is (`command -v NAME`); `None` where
-    /// it takes a shell to know. `first` are directories that come first in PATH.
-    pub fn answer(&self, check: &str, first: &[PathBuf]) -> Option<Option<PathBuf>> {
-        let name = probe::plain_lookup(check)?;
-        Some(self.program(name, first))
+    /// Answers a check without a process: where a program is, or tests of files. `None` if that
+    /// takes a shell. `first` are directories that come first in PATH, and `setup` is the shell text
+    /// that runs before the check.
+    pub fn answer(&self, check: &str, first: &[PathBuf], setup: &str) -> Option<Answer> {
+        // The set-up may bring what is missing without it.
+        check::answer(check, self, first).filter(|answer| answer.succeeds || setup.is_empty())
     }
 
     /// Where the program of this name is. `first` are directories that come first in PATH.

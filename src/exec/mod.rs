@@ -6,6 +6,7 @@
 
 mod askpass;
 mod attempt;
+mod check;
 mod claim;
 mod environment;
 mod finish;
@@ -23,13 +24,14 @@ mod tree;
 
 pub use askpass::PasswordRequest;
 pub use attempt::{Attempt, Standing};
+pub use check::Answer;
 pub use claim::{Claim, Order};
 pub use environment::{COOKIE, Environment, with_setup};
 pub use finish::Finish;
 pub use helpers::act_as_helper;
 pub use launch::{Launcher, Supervisor, Word, WordReader};
 pub use output::{Ends, Piece, read_all, read_ends, read_next};
-pub use probe::{PROBE_LIMIT, Probe, ProbeEnd, is_plain_lookup, probe};
+pub use probe::{PROBE_LIMIT, Probe, ProbeEnd, probe};
 pub use redact::{SHORTEST_SECRET, redact};
 pub use spec::Spec;
 pub use sudo::{Rights, SudoDesk, finish_check, sudo_wants_password};

@@ -1,12 +1,13 @@
 //! What is there already: looked for side by side, and nobody is waited for for ever.
 
-use std::{fmt::Write, fs};
+use std::{fmt::Write, fs, os::unix::fs::symlink, process::Command};
 
+use agentic_provision::exec::Environment;
 use serde_json::Value;
 
 use crate::{
     catalog_mistakes::written,
-    harness::{Home, processes::with_in_command_line, wait_until},
+    harness::{Generator, Home, processes::with_in_command_line, seed, soak, stub, wait_until},
 };
 
 fn task(id: &str, check: &str) -> String {
@@ -158,4 +159,77 @@ fn what_only_a_shell_finds_is_found() {
     assert!(actions(&plan).iter().all(|(_, action)| *action == "already_installed"), "{plan}");
     let output = home.run(&["start", "--add", "shimmed", "--yes"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
+}
+
+/// Answers lists of random checks without a process, and asks bash for the same.
+#[test]
+fn checks_answered_in_process_agree_with_bash() {
+    let home = Home::new();
+    let place = |name: &str| home.path().join(name);
+    fs::write(place("file"), "content").unwrap();
+    fs::write(place("empty"), "").unwrap();
+    fs::create_dir(place("a b")).unwrap();
+    stub(home.path(), "program", "true");
+    symlink("file", place("link")).unwrap();
+    symlink("nowhere", place("dangling")).unwrap();
+    let variables = [("HOME", home.path().to_str().unwrap()), ("PATH", "/usr/bin:/bin")];
+    let environment =
+        Environment::new(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let mut random = Generator::new(seed("checks_answered_in_process_agree_with_bash"));
+    let mut pick = |from: &[&'static str]| from[random.draw(from.len())];
+    let (mut answered, mut left) = (0, 0);
+    for _ in 0..if soak() { 20_000 } else { 300 } {
+        let mut text = String::new();
+        loop {
+            let file = pick(&["file", "empty", "a b", "program", "link", "dangling", "none", ""]);
+            let word = match pick(&["~/", "$HOME/", "\"$HOME/", "\"${HOME}/", "'", "$OTHER/"]) {
+                quoted if quoted.starts_with(['"', '\'']) => {
+                    format!("{quoted}{file}{}", &quoted[..1])
+                }
+                bare => format!("{bare}{file}"),
+            };
+            let test = pick(&["-e", "-f", "-d", "-x", "-r", "-s", "-L", "-w"]);
+            let not = pick(&["", "", "! "]);
+            text += pick(&["", "", "! "]);
+            let _ = match pick(&["test", "[", "[", "command"]) {
+                "test" => write!(text, "test {not}{test} {word}"),
+                "[" => write!(text, "[ {not}{test} {word} ]"),
+                _ => write!(text, "command -v {} >/dev/null", pick(&["ls", "nosuch", "cd"])),
+            };
+            match pick(&["", "", " && ", " || ", "; "]) {
+                "" => break,
+                operator => text += operator,
+            }
+        }
+        let Some(answer) = environment.answer(&text, &[], "") else {
+            left += 1;
+            continue;
+        };
+        answered += 1;
+        let mut bash = Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-c", &text]).env_clear().envs(variables);
+        let status = bash.output().unwrap().status;
+        assert_eq!(answer.succeeds, status.success(), "{text}");
+    }
+    println!("{answered} answered, {left} left to a shell");
+    assert!(answered > left / 4 && left > 0, "{answered} of {}", answered + left);
+}
+
+#[test]
+fn completion_runs_no_probe_of_an_unplanned_task() {
+    let home = Home::new();
+    let check = |id: &str| format!("echo {id} >> ~/probed; test -e ~/{id}");
+    let by_file = task("by-file", "test -e ~/nosuch");
+    with_tasks(
+        &home,
+        &(task("planned", &check("planned")) + &task("other", &check("other")) + &by_file),
+    );
+    let output = home.run(&["start", "--add", "planned", "--yes", "--no-input"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let probed = fs::read_to_string(home.path().join("probed")).unwrap();
+    assert!(probed.lines().all(|line| line == "planned"), "{probed}");
+    let baseline = &home.latest_document()["baseline"];
+    assert!(baseline["present"]["planned"].is_object(), "{baseline}");
+    let absent = baseline["absent"].as_array().unwrap();
+    assert!(absent.contains(&"by-file".into()) && !absent.contains(&"other".into()), "{baseline}");
 }

@@ -16,7 +16,6 @@ mod layout;
 mod mode;
 mod picking;
 mod plain;
-mod plain_pick;
 mod prompt;
 mod screen;
 mod stage;

@@ -1,23 +1,24 @@
-//! The same prompts where the cursor cannot be moved: what there is is printed, and whole lines are
-//! read, edited by the terminal itself. No escape sequence is ever written here.
+//! The same prompts where the cursor cannot be moved (`TERM=dumb`): lettered and numbered lists are
+//! printed, and whole lines are read, edited by the terminal itself. No escape sequence is written.
 
 use std::{io, sync::atomic::AtomicBool};
 
 use super::{
     choosing::{lettered, option_rows},
+    found::{item_line, names},
     input::{self, Read, Signals},
-    layout::{Row, heading, shown, wrapped},
+    layout::{Row, heading, one_line, shown, wrapped},
     mode::{self, Mode, Wish},
-    prompt::{Choice, Left, Line, Look, Reply},
+    prompt::{Choice, Item, Left, Line, Look, Pick, Reply},
 };
 
-/// What is typed to go back.
-pub(super) const BACK: &str = "<";
+/// Typed to go back.
+const BACK: &str = "<";
 
 pub(super) struct Plain {
-    pub(super) look: Look,
+    look: Look,
     signals: Signals,
-    /// While nothing that is typed is to be seen.
+    /// Held while typed text is not shown.
     hidden: Option<Mode>,
 }
 
@@ -50,37 +51,26 @@ impl Plain {
         }
         let default = prompt.default.filter(|_| !prompt.is_weighty);
         let default = default.and_then(|letter| lettered(&prompt.options, letter));
-        let mut question = String::from("Letter");
-        if let Some(default) = default {
-            question.push_str(&shown(&format!(" [{}]", default.letter), self.look));
-        }
-        question.push_str(back_hint(prompt.can_go_back));
-        question.push_str(": ");
-        loop {
-            let line = match self.read(&question, cancelled)? {
-                Ok(line) => line,
-                Err(left) => return Ok(Reply::Left(left)),
-            };
+        let shown_default = default
+            .map(|default| shown(&format!(" [{}]", default.letter), self.look))
+            .unwrap_or_default();
+        let question = format!("Letter{shown_default}{}: ", back_hint(prompt.can_go_back));
+        self.ask(&question, prompt.can_go_back, cancelled, |line| {
             let mut typed = line.trim().chars();
             let found = match (typed.next(), typed.next()) {
                 (None, _) => default,
                 (Some(letter), None) => lettered(&prompt.options, letter),
                 _ => None,
             };
-            if let Some(option) = found {
-                return Ok(Reply::Answer(option.letter));
-            }
-            if line.trim() == BACK && prompt.can_go_back {
-                return Ok(Reply::Back);
-            }
-            let letters: Vec<_> =
-                prompt.options.iter().map(|option| option.letter.to_string()).collect();
-            let letters = letters.join(", ");
-            self.say(&match line.trim() {
-                "" => format!("one of these letters is needed: {letters}"),
-                typed => format!("`{typed}` is none of the letters: {letters}"),
-            });
-        }
+            let letters = || {
+                let letters = prompt.options.iter().map(|option| option.letter.to_string());
+                letters.collect::<Vec<_>>().join(", ")
+            };
+            found.map(|option| option.letter).ok_or_else(|| match line.trim() {
+                "" => format!("one of these letters is needed: {}", letters()),
+                typed => format!("`{typed}` is none of the letters: {}", letters()),
+            })
+        })
     }
 
     pub(super) fn line(
@@ -97,40 +87,69 @@ impl Plain {
             (true, false) => "(not shown) > ",
             (true, true) => "(not shown, < goes back) > ",
         };
+        self.ask(question, prompt.can_go_back, cancelled, |line| {
+            let answer = default.filter(|_| line.is_empty()).unwrap_or(line);
+            (prompt.check)(answer).map(|()| answer.to_owned())
+        })
+    }
+
+    pub(super) fn pick(
+        &self,
+        prompt: &Pick,
+        cancelled: &AtomicBool,
+    ) -> io::Result<Reply<Vec<usize>>> {
+        let items = &prompt.items;
+        let chosen: Vec<_> = (0..items.len()).filter(|index| items[*index].chosen).collect();
+        self.say(&prompt.heading);
+        for (item, number) in items.iter().zip(1..) {
+            self.say(&format!("{number:>4} {}", one_line(&item_line(item), self.look)));
+        }
+        let question = format!(
+            "Numbers or names, 0 for none [{}]{}: ",
+            shown(&names(items, &chosen), self.look),
+            back_hint(prompt.can_go_back)
+        );
+        self.ask(&question, prompt.can_go_back, cancelled, |line| match line.trim() {
+            "" => Ok(chosen.clone()),
+            "0" => Ok(Vec::new()),
+            line => picked(items, line),
+        })
+    }
+
+    /// Asks until a line can be parsed; says why each other line cannot.
+    fn ask<T>(
+        &self,
+        question: &str,
+        can_go_back: bool,
+        cancelled: &AtomicBool,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> io::Result<Reply<T>> {
         loop {
-            let typed = match self.read(question, cancelled)? {
+            let line = match self.read(question, cancelled)? {
                 Ok(line) => line,
                 Err(left) => return Ok(Reply::Left(left)),
             };
-            if typed.trim() == BACK && prompt.can_go_back {
+            if line.trim() == BACK && can_go_back {
                 return Ok(Reply::Back);
             }
-            let answer = match default {
-                Some(default) if typed.is_empty() => default.to_owned(),
-                _ => typed,
-            };
-            match (prompt.check)(&answer) {
-                Ok(()) => return Ok(Reply::Answer(answer)),
+            match parse(&line) {
+                Ok(answer) => return Ok(Reply::Answer(answer)),
                 Err(mistake) => self.say(&mistake),
             }
         }
     }
 
-    /// Something to know, made safe.
-    pub(super) fn say(&self, text: &str) {
+    /// Prints text, made safe.
+    fn say(&self, text: &str) {
         let rows = wrapped(text, mode::size().width(), self.look);
         mode::write(&(rows.join("\n") + "\n"));
     }
 
     /// Asks, and reads one line, without its end.
-    pub(super) fn read(
-        &self,
-        question: &str,
-        cancelled: &AtomicBool,
-    ) -> io::Result<Result<String, Left>> {
+    fn read(&self, question: &str, cancelled: &AtomicBool) -> io::Result<Result<String, Left>> {
         mode::write(question);
         let line = self.line_or_left(question, cancelled);
-        // Where nothing was echoed the line has not ended, nor where none was given.
+        // The cursor is still behind the question if nothing was echoed or no line was read.
         if self.hidden.is_some() || !matches!(line, Ok(Ok(_))) {
             mode::write("\n");
         }
@@ -175,6 +194,39 @@ fn print(rows: &[Row]) {
     }
 }
 
-pub(super) fn back_hint(can_go_back: bool) -> &'static str {
+fn back_hint(can_go_back: bool) -> &'static str {
     if can_go_back { ", < goes back" } else { "" }
+}
+
+/// Returns the items that a line names, by name or by number, in their order.
+fn picked(items: &[Item], line: &str) -> Result<Vec<usize>, String> {
+    let index_of = |word: &str| {
+        let by_name = items.iter().position(|item| item.name.eq_ignore_ascii_case(word));
+        by_name
+            .or_else(|| word.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < items.len()))
+    };
+    let words = line.split([' ', ',', '\t']).filter(|word| !word.is_empty());
+    let found = words.map(|word| index_of(word).ok_or_else(|| format!("there is no `{word}`")));
+    let mut found = found.collect::<Result<Vec<_>, _>>()?;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::picked;
+    use crate::face::terminal::prompt::Item;
+
+    #[test]
+    fn names_and_numbers_are_picked_with_spaces_or_commas_between() {
+        let item =
+            |name: &str| Item { name: name.into(), text: String::new(), note: None, chosen: false };
+        let items = ["jq", "fd", "ripgrep", "7"].map(item);
+        assert_eq!(picked(&items, " fd,jq  FD "), Ok(vec![0, 1]));
+        assert_eq!(picked(&items, "3, 1"), Ok(vec![0, 2]));
+        assert_eq!(picked(&items, "7"), Ok(vec![3]), "a name before a number");
+        assert_eq!(picked(&items, "jq 9 0"), Err("there is no `9`".into()));
+        assert_eq!(picked(&items, "ripgerp"), Err("there is no `ripgerp`".into()));
+    }
 }

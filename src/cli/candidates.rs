@@ -4,14 +4,19 @@
 
 use std::{collections::BTreeSet, ffi::OsStr, path::PathBuf};
 
-use clap::{Arg, Parser as _};
+use clap::{Arg, ArgMatches, FromArgMatches as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use super::{args::Args, command::command, settings::Settings, typed_line::TypedLine};
+use super::{
+    args::Global,
+    command::command,
+    settings::{self, Settings},
+};
 use crate::{
     catalog::Catalog,
     disk::Fs,
     engine::{self, SessionSummary},
+    exec::Environment,
     model::{SessionStatus, TaskId},
 };
 
@@ -88,7 +93,7 @@ impl Wanted {
     }
 
     fn beginning_with(self, current: &str, line: &TypedLine) -> Option<Vec<CompletionCandidate>> {
-        let around = || settings(line);
+        let around = || line.settings();
         let found = match self {
             Self::Sessions => sessions(&around()?, false)?,
             Self::UnfinishedSessions => sessions(&around()?, true)?,
@@ -133,22 +138,35 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain)
 }
 
-/// The settings that the line will have, as far as it says.
-fn settings(line: &TypedLine) -> Option<Settings> {
-    let parsed = |words: Vec<PathBuf>| {
-        let words = [PathBuf::from("provision")].into_iter().chain(words);
-        Settings::from_args(Args::try_parse_from(words).ok()?.global).ok()
-    };
-    let mut words = Vec::new();
-    // The shell has not replaced these yet.
-    let environment = parsed(Vec::new())?.environment();
-    for (flag, id) in [("--home", "home"), ("--catalog", "catalog")] {
-        let values: Vec<_> = line.values(id).map(|value| environment.expand(value)).collect();
-        // Of homes there is one: the last.
-        let first = if id == "home" { values.len().saturating_sub(1) } else { 0 };
-        words.extend(values.into_iter().skip(first).flat_map(|value| [flag.into(), value]));
+/// The line before the word that is being typed, as far as it can be parsed.
+#[derive(Clone, Debug)]
+pub(super) struct TypedLine(ArgMatches);
+
+impl TypedLine {
+    pub(super) fn new(matches: ArgMatches) -> Self {
+        Self(matches)
     }
-    parsed(words)
+
+    /// Returns the values of an argument of the innermost command that is named.
+    fn values(&self, argument: &str) -> Vec<String> {
+        let mut innermost = &self.0;
+        while let Some((_, below)) = innermost.subcommand() {
+            innermost = below;
+        }
+        let values = innermost.try_get_raw(argument).ok().flatten().into_iter().flatten();
+        values.map(|value| value.to_string_lossy().into_owned()).collect()
+    }
+
+    /// Returns the settings that the line will have.
+    fn settings(&self) -> Option<Settings> {
+        let mut global = Global::from_arg_matches(&self.0).ok()?;
+        // The shell has not expanded these yet.
+        let environment = Environment::new(settings::variables());
+        let expand = |path: &PathBuf| environment.expand(&path.to_string_lossy());
+        global.home = global.home.as_ref().map(expand);
+        global.catalog = global.catalog.iter().map(expand).collect();
+        Settings::from_args(global).ok()
+    }
 }
 
 fn catalog(settings: &Settings) -> Option<Catalog> {
@@ -176,7 +194,8 @@ fn sessions(settings: &Settings, unfinished: bool) -> Option<Vec<Offered>> {
 
 fn tasks_of_session(settings: &Settings, line: &TypedLine) -> Option<Vec<Offered>> {
     let store = settings.store().ok()?;
-    let id = store.resolve(line.given.first().map_or("latest", String::as_str)).ok()?;
+    let session = line.values("session");
+    let id = store.resolve(session.first().map_or("latest", String::as_str)).ok()?;
     let loaded = store.load(&id).ok();
     let recorded = loaded.into_iter().flat_map(|loaded| {
         let tasks = loaded.session.tasks.values();
@@ -216,7 +235,7 @@ fn categories(catalog: &Catalog) -> Vec<Offered> {
 
 /// `question=` while the question is typed, then `question=answer`.
 fn answers(catalog: &Catalog, line: &TypedLine, current: &str) -> Option<Vec<Offered>> {
-    let profile = &catalog.profile(line.given.first()?)?.item;
+    let profile = &catalog.profile(line.values("profile").first()?)?.item;
     let questions = profile.question_flow.iter().filter(|question| is_plain(&question.id));
     let Some((id, _)) = current.split_once('=') else {
         return Some(
@@ -240,7 +259,7 @@ fn answers(catalog: &Catalog, line: &TypedLine, current: &str) -> Option<Vec<Off
 fn commands(line: &TypedLine) -> Option<Vec<Offered>> {
     let program = command();
     let mut above = &program;
-    for name in &line.given {
+    for name in &line.values("command") {
         above = above.find_subcommand(name)?;
     }
     let below = above.get_subcommands().filter(|below| !below.is_hide_set());

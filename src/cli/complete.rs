@@ -13,11 +13,10 @@ use clap::{Command, ValueEnum};
 use clap_complete::engine::{CompletionCandidate, complete};
 
 use super::{
-    candidates::{self, Wanted},
+    candidates::{self, TypedLine, Wanted},
     command::command,
     completions::ShellName,
     settings,
-    typed_line::{TypedLine, joined},
 };
 use crate::face::visible;
 
@@ -81,11 +80,9 @@ fn lines(shell: ShellName, words: Vec<String>) -> String {
 }
 
 fn found(before: &[String], current: &str) -> Vec<CompletionCandidate> {
-    let mut plain = command();
-    plain.build();
-    let typed = before.get(1..).unwrap_or_default();
-    let line = TypedLine::read(&plain, typed);
-    let mut command = with_values(command(), &line);
+    // Mistakes before the word that is typed are nobody's concern yet.
+    let typed = command().ignore_errors(true).try_get_matches_from(before).unwrap_or_default();
+    let mut command = with_values(command(), &TypedLine::new(typed));
     let words: Vec<OsString> = before.iter().map(Into::into).chain([current.into()]).collect();
     let index = before.len();
     let mut found = complete(&mut command, words, index, None).unwrap_or_default();
@@ -108,6 +105,23 @@ fn with_values(command: Command, line: &TypedLine) -> Command {
             None => arg,
         })
         .mut_subcommands(|below| with_values(below, line))
+}
+
+/// The words of a line as they were typed: bash takes `=` and `:` for words of their own.
+fn joined(words: impl IntoIterator<Item = String>) -> Vec<String> {
+    let is_break =
+        |word: &str| !word.is_empty() && word.chars().all(|letter| "=:".contains(letter));
+    let mut joined: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for word in words {
+        let breaks = is_break(&word);
+        match joined.last_mut() {
+            Some(last) if breaks || goes_on => last.push_str(&word),
+            _ => joined.push(word),
+        }
+        goes_on = breaks;
+    }
+    joined
 }
 
 /// The beginning of a description, safe to show.
@@ -148,6 +162,15 @@ mod tests {
         assert_eq!(answers(ShellName::Zsh, "provision apply x"), [":files"]);
         assert_eq!(answers(ShellName::Zsh, "provision --home="), [":folders"]);
         assert_eq!(answers(ShellName::Zsh, "provision man --to "), [":folders"]);
+    }
+
+    #[test]
+    fn words_that_bash_split_are_joined() {
+        let words = |line: &str| line.split(' ').map(Into::into).collect::<Vec<String>>();
+        let typed = words("provision --home = /a start --answer js_runtime = b");
+        assert_eq!(joined(typed), words("provision --home=/a start --answer js_runtime=b"));
+        assert_eq!(joined(words("recover --resume-at git :")), words("recover --resume-at git:"));
+        assert_eq!(joined(["x".to_owned(), String::new()]), ["x", ""]);
     }
 
     #[test]

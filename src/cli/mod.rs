@@ -35,7 +35,6 @@ mod settings;
 mod shell;
 mod start;
 mod status;
-mod typed_line;
 mod usage;
 mod walk;
 mod walk_args;

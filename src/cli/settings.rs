@@ -172,7 +172,7 @@ fn without_values(words: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// What of the environment is text.
-fn variables() -> impl Iterator<Item = (String, String)> {
+pub(super) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

@@ -457,7 +457,7 @@ pub(super) enum CatalogCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ShellCommand {
-    /// List the blocks there are: the default
+    /// List the tasks that have lines: the default
     #[command(after_help = "Examples:
   provision shell list
       Lists which tasks have lines where.")]
@@ -475,6 +475,9 @@ pub(super) enum ShellCommand {
         /// Also of what was there before
         #[arg(long)]
         all: bool,
+        /// Replace blocks of an earlier version without asking
+        #[arg(long)]
+        yes: bool,
     },
     /// Take the lines of tasks out again
     #[command(after_help = "Examples:

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     catalog::Catalog,
     disk::Fs,
-    engine::{self, SessionSummary},
+    engine::SessionSummary,
     exec::Environment,
     model::{SessionStatus, TaskId},
 };
@@ -211,7 +211,7 @@ fn tasks_of_session(settings: &Settings, line: &TypedLine) -> Option<Vec<Offered
 }
 
 fn tasks_in_shells(settings: &Settings) -> Vec<Offered> {
-    let files = engine::shell_files(&settings.environment());
+    let files = settings.shell_files();
     let tasks: BTreeSet<TaskId> =
         files.into_iter().filter_map(|file| file.tasks.ok()).flatten().collect();
     tasks.iter().map(|task| Offered::new(task.as_str(), "")).collect()

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     catalog::{LayerSource, Rules},
     disk::{Fs, Holder},
-    engine::{Asker, Clock, Layers, Surroundings},
+    engine::{self, Asker, Clock, Layers, ShellFile, Surroundings},
     exec::Environment,
     face::{self, AtTerminal, Look, Screen, Terminal},
     store::{Home, Pen, Store},
@@ -108,6 +108,11 @@ impl Settings {
     #[expect(clippy::unused_self, reason = "all that is set up is asked of the settings")]
     pub(super) fn environment(&self) -> Environment {
         Environment::new(variables())
+    }
+
+    /// The files with lines of tasks for the shells.
+    pub(super) fn shell_files(&self) -> Vec<ShellFile> {
+        engine::shell_files(self.home.path(), &self.environment())
     }
 
     /// The layers of the catalog, the strongest last.

@@ -12,13 +12,15 @@ use super::{
 use crate::{
     engine::{self, AddedBlock, BlockError, RunError, ShellChoice, ShellFile, WantedBlock, Wishes},
     face::{self, Reply},
-    model::{TaskId, nearest},
+    model::{SessionId, TaskId, nearest},
 };
+
+const NO_LINES: &str = "nothing of ours is in the configuration of your shells";
 
 pub(super) fn run(settings: &Settings, command: Option<ShellCommand>) -> Result<(), Failure> {
     match command.unwrap_or(ShellCommand::List) {
         ShellCommand::List => list(settings),
-        ShellCommand::Add { session, all } => add(settings, &session, all),
+        ShellCommand::Add { session, all, yes } => add(settings, &session, all, yes),
         ShellCommand::Remove { tasks } => remove(settings, &tasks),
     }
 }
@@ -46,21 +48,34 @@ pub(super) fn decide(
 }
 
 fn list(settings: &Settings) -> Result<(), Failure> {
-    let files = engine::shell_files(&settings.environment());
+    let files = settings.shell_files();
     if settings.json {
         output::json_document(&face::shell_files_json(&files))?;
     } else {
         output::data(&face::shell_files_text(&files))?;
         if files.iter().all(|file| file.tasks.as_ref().is_ok_and(Vec::is_empty)) {
-            output::note(settings, "nothing of ours is in the configuration of your shells");
+            output::note(settings, NO_LINES);
+        }
+        for file in files.iter().filter(|file| file.tasks.as_ref().is_ok_and(|t| !t.is_empty())) {
+            if !file.is_read() {
+                let file = file.file.display();
+                output::note(
+                    settings,
+                    &format!("no shell reads {file}: run `provision shell add`"),
+                );
+            }
         }
     }
     complain(files.iter().filter_map(|file| file.tasks.as_ref().err()), "read")
 }
 
-fn add(settings: &Settings, session: &str, all: bool) -> Result<(), Failure> {
+fn add(settings: &Settings, session: &str, all: bool, yes: bool) -> Result<(), Failure> {
     let around = settings.surroundings()?;
     let id = around.store.resolve(session)?;
+    let replaced = engine::blocks_to_replace(&around, &id, all)?;
+    if !replaced.is_empty() && !yes {
+        confirm_replacing(settings, &id, &replaced)?;
+    }
     let added = engine::add_shell_blocks(&around, &id, all)?;
     if settings.json {
         output::json_document(&face::added_json(&id, &added))?;
@@ -90,15 +105,37 @@ fn add(settings: &Settings, session: &str, all: bool) -> Result<(), Failure> {
     }
     let errors = failed.iter().filter_map(|added| added.changed.as_ref().err());
     complain(errors, "changed").map_err(|mut failure| {
-        let again = format!("mend it, then: provision shell add {id}; or add the lines yourself");
+        let again = format!("repair it, then: provision shell add {id}; or add the lines yourself");
         failure.hints = vec![again];
         failure.session = Some(id);
         failure
     })
 }
 
+/// Asks before blocks of an earlier version are replaced in a person's files.
+fn confirm_replacing(
+    settings: &Settings,
+    id: &SessionId,
+    replaced: &[WantedBlock],
+) -> Result<(), Failure> {
+    let mut blocks: Vec<_> = replaced
+        .iter()
+        .map(|block| format!("{} in {}", block.task_id, block.file.display()))
+        .collect();
+    blocks.sort();
+    let blocks = blocks.join(", ");
+    if ask::can_ask(settings) && ask::confirm(settings, &format!("Replace the blocks of {blocks}?"))
+    {
+        return Ok(());
+    }
+    let message = format!("earlier blocks would be replaced: {blocks}");
+    let mut failure = Failure::new(Kind::Undecided, message);
+    failure.hints.push(format!("`provision shell add {id} --yes` replaces them without asking"));
+    Err(failure)
+}
+
 fn remove(settings: &Settings, tasks: &[TaskId]) -> Result<(), Failure> {
-    let files = engine::shell_files(&settings.environment());
+    let files = settings.shell_files();
     complain(files.iter().filter_map(|file| file.tasks.as_ref().err()), "read")?;
     let mut known: Vec<TaskId> =
         files.iter().flat_map(|file| file.tasks.iter().flatten()).cloned().collect();
@@ -111,7 +148,7 @@ fn remove(settings: &Settings, tasks: &[TaskId]) -> Result<(), Failure> {
     let mut removed: Vec<(&ShellFile, Vec<TaskId>)> = Vec::new();
     let mut errors = Vec::new();
     for file in &files {
-        match engine::remove_shell_blocks(&file.file, meant) {
+        match file.remove(meant) {
             Ok(gone) => removed.push((file, gone)),
             Err(error) => errors.push(error),
         }
@@ -121,7 +158,7 @@ fn remove(settings: &Settings, tasks: &[TaskId]) -> Result<(), Failure> {
     } else {
         output::data(&face::removed_text(&removed))?;
         if removed.iter().all(|(_, gone)| gone.is_empty()) && errors.is_empty() {
-            output::note(settings, "nothing of ours is in the configuration of your shells");
+            output::note(settings, NO_LINES);
         }
     }
     complain(errors.iter(), "changed")

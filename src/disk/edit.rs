@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{DiskError, EntryKind, File, Fs, Stat, lock, read_whole, save::sibling};
+use super::{Access, DiskError, EntryKind, File, Fs, Stat, lock, read_whole, save::sibling};
 
 /// As many links in a row as systems follow.
 const MOST_LINKS: usize = 40;
@@ -69,9 +69,9 @@ pub fn read_as_it_is(fs: &Fs, path: &Path, limit: u64) -> Result<Option<Vec<u8>>
 }
 
 impl<'f> Edit<'f> {
-    /// Begins to edit what `path` leads to, which need not be there yet, and is not looked at if it
-    /// has more than `limit` bytes.
-    pub fn begin(fs: &'f Fs, path: &Path, limit: u64) -> Result<Self, EditError> {
+    /// Begins to edit the file that `path` leads to, which is created with `access` if it does not
+    /// exist. Refuses a file of more than `limit` bytes.
+    pub fn begin(fs: &'f Fs, path: &Path, access: Access, limit: u64) -> Result<Self, EditError> {
         let place = follow(fs, path)?;
         writable(&place, original(fs, &place, limit)?.as_ref())?;
         let directory = place.parent().unwrap_or(Path::new("/"));
@@ -82,7 +82,7 @@ impl<'f> Edit<'f> {
             None => place,
         };
         let beside = sibling(&place, ".provision");
-        let draft = lock::wait(BUSY, || try_draft(fs, &beside))?;
+        let draft = lock::wait(BUSY, || try_draft(fs, &beside, access))?;
         let draft = draft.ok_or_else(|| EditError::Busy(place.clone()))?;
         let mut edit = Self { fs, place, beside, limit, draft, was: None, is_over: false };
         edit.was = original(fs, &edit.place, limit)?;
@@ -208,8 +208,12 @@ fn is_missing(fs: &Fs, place: &Path) -> bool {
 }
 
 /// The draft, locked, if nobody else has it.
-fn try_draft(fs: &Fs, beside: &Path) -> Result<Option<File>, DiskError> {
-    let draft = match fs.create_shared(beside) {
+fn try_draft(fs: &Fs, beside: &Path, access: Access) -> Result<Option<File>, DiskError> {
+    let created = match access {
+        Access::Private => fs.create_new(beside),
+        Access::Shared => fs.create_shared(beside),
+    };
+    let draft = match created {
         Err(error) if error.already_exists() => match fs.open_write(beside) {
             // It has just become the file itself, or was removed.
             Err(error) if error.not_found() => return Ok(None),

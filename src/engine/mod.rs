@@ -128,7 +128,7 @@ pub use shelf::Layers;
 pub use shell_blocks::ShellChoice;
 pub use shell_files::{
     AddedBlock, BlockError, ShellFile, WantedBlock, add_shell_blocks, asked_of_plan,
-    asked_of_session, lines_of_plan, remove_shell_blocks, shell_files,
+    asked_of_session, blocks_to_replace, lines_of_plan, shell_files,
 };
 pub use standing::{Candidate, candidates, context_of, standing};
 pub use start::{Ready, plan, ready};

@@ -1,7 +1,7 @@
 //! The part of a run that adds a task's lines to the configuration of shells, where that is allowed,
 //! and says what to do where nobody decided.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value};
 
@@ -52,23 +52,23 @@ impl Run<'_> {
         if !self.session().shell_integration.as_ref().is_some_and(|known| known.allowed) {
             return true;
         }
-        for block in wanted(&self.around.environment, task) {
+        for block in wanted(self.around, task) {
             let done = block.put();
-            self.queue(block.written(&done));
-            if let Err(error) = done {
-                self.fail_for_shell(&block, &error).await;
+            block.written(&done).into_iter().for_each(|event| self.queue(event));
+            if let Some((file, Err(error))) = done.last() {
+                self.fail_for_shell(&block, file, error).await;
                 return false;
             }
         }
         true
     }
 
-    async fn fail_for_shell(&self, block: &WantedBlock, error: &BlockError) {
-        let (id, file) = (self.id(), block.file.to_string_lossy().into_owned());
+    async fn fail_for_shell(&self, block: &WantedBlock, file: &Path, error: &BlockError) {
+        let (id, file) = (self.id(), file.to_string_lossy().into_owned());
         let lines = Value::String(block.lines.clone());
         let extra = Map::from_iter([("file".into(), file.clone().into()), ("lines".into(), lines)]);
         let mend = match error {
-            BlockError::Flaw { .. } => "Mend the markers",
+            BlockError::Flaw { .. } => "Repair the markers",
             BlockError::Edit(_) if error.class() == ErrorClass::PermissionRequired => {
                 "Make it writable"
             }
@@ -90,8 +90,9 @@ impl Run<'_> {
         );
         self.record(EventKind::TaskFailed { task_id, error, failure_context }).await;
         self.note(&format!(
-            "the lines of {} for {file}:\n{}",
+            "the lines of {} for {}:\n{}",
             block.task_id,
+            block.file.display(),
             block.lines.trim_end()
         ));
     }
@@ -100,7 +101,7 @@ impl Run<'_> {
 /// What there is to know about the configuration of shells once all is done: which lines nobody
 /// decided about, and which found no place.
 pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
-    let (session, environment) = (run.session(), &run.around.environment);
+    let session = run.session();
     let decided = session.shell_integration.as_ref().map(|known| known.allowed);
     let has_lines = |task: &&PlanTask| {
         !task.shell_integration.is_empty() && is_done(session.document(), task, false)
@@ -113,7 +114,7 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
     let mut open: BTreeMap<_, Vec<WantedBlock>> = BTreeMap::new();
     let mut homeless = Vec::new();
     for task in tasks {
-        let blocks = wanted(environment, task);
+        let blocks = wanted(run.around, task);
         if blocks.is_empty() {
             homeless.push(task.id.as_str());
         }
@@ -133,7 +134,7 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
         ));
     }
     if !homeless.is_empty() {
-        let shell = environment.variable("SHELL").unwrap_or("not set");
+        let shell = run.around.environment.variable("SHELL").unwrap_or("not set");
         notes.push(format!(
             "lines for the configuration of a shell were not added, for none of the shells they are \
              for seems to be in use (SHELL is {shell}): {}",

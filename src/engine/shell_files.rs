@@ -1,5 +1,4 @@
-//! The configuration of a person's shells: what tasks have for it, putting that in, taking it out,
-//! and saying what is there.
+//! The configuration of a person's shells: adds, removes and lists the lines that tasks have for it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,40 +9,47 @@ use super::{
     sessions::{approves, check_machine},
 };
 use crate::{
-    disk::{Edit, EditError, Fs, read_as_it_is},
+    disk::{Access, Edit, EditError, Fs, read_as_it_is},
     exec::Environment,
     flow::{
-        BlockChange, BlockFlaw, Shell, ShellSurroundings, shell_blocks, with_block, without_blocks,
+        BlockFlaw, Shell, ShellSurroundings, has_line, sections, shell_blocks, source_line,
+        with_line, with_section, without_blocks, without_line, without_sections,
     },
     model::{
-        CommandVerdict, Document, ErrorClass, EventKind, Plan, PlanTask, SessionId, SessionStatus,
-        ShellBlockWritten, TaskId, TaskStatus,
+        CommandVerdict, Document, ErrorClass, EventKind, Plan, PlanTask, Session, SessionId,
+        SessionStatus, ShellBlockWritten, TaskId, TaskStatus,
     },
 };
 
 /// The most that a shell's file may have: whatever is larger is no such file.
 const LARGEST: u64 = 4 * 1024 * 1024;
-/// How often a file is looked at again that someone changes while we do.
-const TRIES: usize = 10;
+/// How often an edit is tried of a file that another program changes meanwhile.
+const MAX_TRIES: usize = 10;
 
-/// The lines of a task that belong into a file.
+/// The lines of a task for a shell, and the files they need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedBlock {
     pub task_id: TaskId,
     pub shell: Shell,
+    /// The person's file, which sources the env file.
     pub file: PathBuf,
+    pub env_file: PathBuf,
     pub lines: String,
+    source_line: String,
 }
 
-/// A file of a shell, and whose lines are in it.
+/// A file with lines of tasks for a shell.
 #[derive(Debug)]
 pub struct ShellFile {
     pub shell: Shell,
     pub file: PathBuf,
     pub tasks: Result<Vec<TaskId>, BlockError>,
+    /// The person's file and the line in it that sources this one; `None` for a person's file itself,
+    /// which holds blocks of an earlier version.
+    source: Option<(PathBuf, String)>,
 }
 
-/// What became of lines that were to be added: whether the file had to be changed for it.
+/// The result of adding lines: whether a file had to be changed.
 #[derive(Debug)]
 pub struct AddedBlock {
     pub block: WantedBlock,
@@ -86,66 +92,107 @@ fn surroundings(environment: &Environment) -> ShellSurroundings {
 }
 
 /// The lines that a task has for the shells that are in use here.
-pub(super) fn wanted(environment: &Environment, task: &PlanTask) -> Vec<WantedBlock> {
+pub(super) fn wanted(around: &Surroundings, task: &PlanTask) -> Vec<WantedBlock> {
     if task.shell_integration.is_empty() {
         return Vec::new();
     }
-    let files = surroundings(environment).files_in_use(is_file);
+    let person = surroundings(&around.environment);
     let block = |(shell, file): (Shell, PathBuf)| {
-        let lines = task.shell_integration.get(shell.name())?;
-        Some(WantedBlock { task_id: task.id.clone(), shell, file, lines: lines.clone() })
+        let lines = task.shell_integration.get(shell.name())?.clone();
+        let env_file = ShellSurroundings::env_file(shell, around.store.home().path());
+        let source_line = source_line(shell, &env_file, person.home.as_deref());
+        let task_id = task.id.clone();
+        Some(WantedBlock { task_id, shell, file, env_file, lines, source_line })
     };
-    files.into_iter().filter_map(block).filter(|block| !block.lines.trim().is_empty()).collect()
+    let files = person.files_in_use(is_file).into_iter();
+    files.filter_map(block).filter(|block| !block.lines.trim().is_empty()).collect()
 }
 
 impl WantedBlock {
-    /// Puts the lines where they belong; says whether the file had to be changed for it.
-    pub(super) fn put(&self) -> Result<bool, BlockError> {
-        change(&self.file, |content| with_block(content, &self.task_id, &self.lines))
+    /// Puts the lines into the env file and has the person's file source it, in place of a block of
+    /// an earlier version. Returns each file that was changed or could not be.
+    pub(super) fn put(&self) -> Vec<(&Path, Result<bool, BlockError>)> {
+        let section = change(&self.env_file, Access::Private, |content| {
+            let env_file = String::from_utf8_lossy(content.unwrap_or_default());
+            Ok(Some(with_section(&env_file, &self.task_id, &self.lines).into_bytes()))
+        });
+        let mut done = vec![(self.env_file.as_path(), section)];
+        if done[0].1.is_ok() {
+            let sourced =
+                change(&self.file, Access::Shared, |content| Ok(Some(self.sourced(content)?)));
+            if !matches!(sourced, Ok(false)) {
+                done.push((&self.file, sourced));
+            }
+        }
+        done
+    }
+
+    /// Returns the person's file as it should be.
+    fn sourced(&self, content: Option<&[u8]>) -> Result<Vec<u8>, BlockFlaw> {
+        let content = content.unwrap_or_default();
+        let without = without_blocks(content, std::slice::from_ref(&self.task_id))?;
+        Ok(with_line(&without, &self.source_line))
     }
 
     /// Whether the lines are there already.
     pub(super) fn is_there(&self) -> bool {
-        let content = read_as_it_is(&Fs::real(), &self.file, LARGEST).ok().flatten();
-        with_block(content.as_deref(), &self.task_id, &self.lines) == Ok(BlockChange::Nothing)
+        let read = |file| read_as_it_is(&Fs::real(), file, LARGEST).ok().flatten();
+        let env_file = read(&self.env_file).unwrap_or_default();
+        let env_file = String::from_utf8_lossy(&env_file);
+        let content = read(&self.file);
+        with_section(&env_file, &self.task_id, &self.lines) == env_file
+            && self.sourced(content.as_deref()).ok() == content
     }
 
-    /// What is recorded of it.
-    pub(super) fn written(&self, done: &Result<bool, BlockError>) -> EventKind {
-        EventKind::ShellBlockWritten(Box::new(ShellBlockWritten {
-            task_id: self.task_id.clone(),
-            shell: self.shell.name().into(),
-            file: self.file.to_string_lossy().into_owned(),
-            status: match done {
-                Ok(_) => CommandVerdict::Success,
-                Err(_) => CommandVerdict::Failure,
-            },
-            changed: matches!(done, Ok(true)),
-            error: done.as_ref().err().map(BlockError::text),
-        }))
+    fn replaces_block(&self) -> bool {
+        let blocks = read(&self.file).ok().and_then(|content| shell_blocks(&content).ok());
+        blocks.is_some_and(|blocks| blocks.iter().any(|(task, _)| *task == self.task_id))
+    }
+
+    /// What is recorded of it, a line for each file.
+    pub(super) fn written(&self, done: &[(&Path, Result<bool, BlockError>)]) -> Vec<EventKind> {
+        let written = |(file, done): &(&Path, Result<bool, BlockError>)| {
+            EventKind::ShellBlockWritten(Box::new(ShellBlockWritten {
+                task_id: self.task_id.clone(),
+                shell: self.shell.name().into(),
+                file: file.to_string_lossy().into_owned(),
+                status: match done {
+                    Ok(_) => CommandVerdict::Success,
+                    Err(_) => CommandVerdict::Failure,
+                },
+                changed: matches!(done, Ok(true)),
+                error: done.as_ref().err().map(BlockError::text),
+            }))
+        };
+        done.iter().map(written).collect()
     }
 }
 
-/// Changes a file as `how` says, from what is in it at that moment. Whatever another program writes
-/// meanwhile stays: then it is looked at again.
+/// Changes a file as `how` says, from its present content; `None` is no file. Returns whether it had
+/// to be changed. What another program writes meanwhile is kept: then the change is tried again.
 fn change(
     file: &Path,
-    how: impl Fn(Option<&[u8]>) -> Result<BlockChange, BlockFlaw>,
+    access: Access,
+    how: impl Fn(Option<&[u8]>) -> Result<Option<Vec<u8>>, BlockFlaw>,
 ) -> Result<bool, BlockError> {
     let fs = Fs::real();
     let how = |content: Option<&[u8]>| {
         how(content).map_err(|source| BlockError::Flaw { file: file.into(), source })
     };
-    // What is as it should be is not touched, and need not be writable.
-    if how(read_as_it_is(&fs, file, LARGEST)?.as_deref())? == BlockChange::Nothing {
+    // A file that is as it should be is not touched, and need not be writable.
+    let now = read_as_it_is(&fs, file, LARGEST)?;
+    if how(now.as_deref())? == now {
         return Ok(false);
     }
-    for _ in 0..TRIES {
-        let edit = Edit::begin(&fs, file, LARGEST)?;
-        let is_done = match how(edit.content())? {
-            BlockChange::Nothing => return Ok(false),
-            BlockChange::Content(content) => edit.finish(&content)?,
-            BlockChange::NoFile => edit.remove()?,
+    for _ in 0..MAX_TRIES {
+        let edit = Edit::begin(&fs, file, access, LARGEST)?;
+        let after = how(edit.content())?;
+        if after.as_deref() == edit.content() {
+            return Ok(false);
+        }
+        let is_done = match after {
+            Some(content) => edit.finish(&content)?,
+            None => edit.remove()?,
         };
         if is_done {
             return Ok(true);
@@ -154,27 +201,65 @@ fn change(
     Err(EditError::Busy(file.into()).into())
 }
 
-/// Whose lines are in the files of all shells there could be.
-pub fn shell_files(environment: &Environment) -> Vec<ShellFile> {
-    let around = surroundings(environment);
-    let all =
-        Shell::ALL.into_iter().filter_map(|shell| Some((shell, around.file(shell, is_file)?)));
-    all.map(|(shell, file)| ShellFile { shell, tasks: tasks_in(&file), file }).collect()
+/// The files of all shells there could be, with the tasks whose lines are in them: the env files of
+/// a home, and the person's own files with blocks of an earlier version.
+pub fn shell_files(home: &Path, environment: &Environment) -> Vec<ShellFile> {
+    let person = surroundings(environment);
+    let mut files = Vec::new();
+    for shell in Shell::ALL {
+        let Some(rc) = person.file(shell, is_file) else { continue };
+        let file = ShellSurroundings::env_file(shell, home);
+        let line = source_line(shell, &file, person.home.as_deref());
+        let tasks = read(&file).map(|content| {
+            let content = String::from_utf8_lossy(&content);
+            sections(&content).into_iter().map(|(task, _)| task).collect()
+        });
+        files.push(ShellFile { shell, file, tasks, source: Some((rc.clone(), line)) });
+        let tasks = read(&rc).and_then(|content| {
+            let blocks = shell_blocks(&content)
+                .map_err(|source| BlockError::Flaw { file: rc.clone(), source })?;
+            Ok(blocks.into_iter().map(|(task, _)| task).collect())
+        });
+        files.push(ShellFile { shell, file: rc, tasks, source: None });
+    }
+    files
 }
 
-fn tasks_in(file: &Path) -> Result<Vec<TaskId>, BlockError> {
-    let content = read_as_it_is(&Fs::real(), file, LARGEST)?.unwrap_or_default();
-    let blocks =
-        shell_blocks(&content).map_err(|source| BlockError::Flaw { file: file.into(), source })?;
-    Ok(blocks.into_iter().map(|block| block.task_id).collect())
+fn read(file: &Path) -> Result<Vec<u8>, BlockError> {
+    Ok(read_as_it_is(&Fs::real(), file, LARGEST)?.unwrap_or_default())
 }
 
-/// Takes the lines of these tasks out of a file; says which were there.
-pub fn remove_shell_blocks(file: &Path, tasks: &[TaskId]) -> Result<Vec<TaskId>, BlockError> {
-    let mut there = tasks_in(file)?;
-    there.retain(|task| tasks.contains(task));
-    let gone = change(file, |content| without_blocks(content.unwrap_or_default(), &there))?;
-    Ok(if gone { there } else { Vec::new() })
+impl ShellFile {
+    /// Whether a shell reads the lines; no if the line that sources them is missing.
+    pub fn is_read(&self) -> bool {
+        let is_sourced =
+            |(rc, line): &(PathBuf, String)| read(rc).is_ok_and(|content| has_line(&content, line));
+        self.source.as_ref().is_none_or(is_sourced)
+    }
+
+    /// Removes the lines of these tasks; returns those that were there. The line that sources an env
+    /// file goes with the last of its sections.
+    pub fn remove(&self, tasks: &[TaskId]) -> Result<Vec<TaskId>, BlockError> {
+        let mut gone = self.tasks.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
+        gone.retain(|task| tasks.contains(task));
+        let Some((rc, line)) = &self.source else {
+            change(&self.file, Access::Shared, |content| {
+                content.map(|content| without_blocks(content, &gone)).transpose()
+            })?;
+            return Ok(gone);
+        };
+        let rest = |content: Option<&[u8]>| {
+            let env_file = String::from_utf8_lossy(content.unwrap_or_default());
+            Some(without_sections(&env_file, &gone)).filter(|rest| !rest.is_empty())
+        };
+        change(&self.file, Access::Private, |content| Ok(rest(content).map(String::into_bytes)))?;
+        if read(&self.file)?.is_empty() {
+            let without =
+                |content: Option<&[u8]>| content.map(|content| without_line(content, line));
+            change(rc, Access::Shared, |content| Ok(without(content)))?;
+        }
+        Ok(gone)
+    }
 }
 
 /// Adds the lines of what a session has installed; with `all`, also of what it found there.
@@ -184,20 +269,40 @@ pub fn add_shell_blocks(
     all: bool,
 ) -> Result<Vec<AddedBlock>, RunError> {
     let mut recorder = around.store.open_record(id, &around.pen, &around.clock.now())?;
-    check_machine(recorder.session())?;
-    let plan = kept_plan(around, recorder.session())?;
     let mut added = Vec::new();
     let mut events = Vec::new();
-    for task in plan.tasks.iter().filter(|task| is_done(recorder.session(), task, all)) {
-        for block in wanted(&around.environment, task) {
-            let changed = block.put();
-            events.push(block.written(&changed));
-            added.push(AddedBlock { block, changed });
-        }
+    for block in blocks_of(around, recorder.session(), all)? {
+        let done = block.put();
+        events.extend(block.written(&done));
+        let changes: Result<Vec<bool>, _> = done.into_iter().map(|(_, done)| done).collect();
+        let changed = changes.map(|changes| changes.contains(&true));
+        added.push(AddedBlock { block, changed });
     }
     recorder.record(events, &around.clock.now())?;
     recorder.close()?;
     Ok(added)
+}
+
+/// The lines that [`add_shell_blocks`] puts in place of a block of an earlier version.
+pub fn blocks_to_replace(
+    around: &Surroundings,
+    id: &SessionId,
+    all: bool,
+) -> Result<Vec<WantedBlock>, RunError> {
+    let mut blocks = blocks_of(around, &around.store.load(id)?.session, all)?;
+    blocks.retain(WantedBlock::replaces_block);
+    Ok(blocks)
+}
+
+fn blocks_of(
+    around: &Surroundings,
+    session: &Session,
+    all: bool,
+) -> Result<Vec<WantedBlock>, RunError> {
+    check_machine(session)?;
+    let plan = kept_plan(around, session)?;
+    let done = plan.tasks.iter().filter(|task| is_done(session, task, all));
+    Ok(done.flat_map(|task| wanted(around, task)).collect())
 }
 
 /// Whether a task is completed; unless `all` are meant, by this session's own doing.
@@ -252,7 +357,7 @@ fn open_blocks(around: &Surroundings, plan: &Plan, session: Option<&Document>) -
         }
     };
     let tasks = plan.tasks.iter().filter(is_open);
-    let blocks = tasks.flat_map(|task| wanted(&around.environment, task));
+    let blocks = tasks.flat_map(|task| wanted(around, task));
     blocks.filter(|block| !block.is_there()).collect()
 }
 

@@ -35,8 +35,8 @@ mod schedule;
 mod screen;
 mod second_thoughts;
 mod selection;
-mod shell_block;
 mod shell_file;
+mod shell_lines;
 mod shell_words;
 mod system_packages;
 mod takeover;
@@ -71,10 +71,11 @@ pub use requirements::{
 pub use rights::{tasks_that_want_root, wants_root};
 pub use schedule::{Demand, Item, Schedule};
 pub use selection::{Ground, Selection, select, to_look_for};
-pub use shell_block::{
-    BlockChange, BlockFlaw, ShellBlock, shell_blocks, with_block, without_block, without_blocks,
-};
 pub use shell_file::{Shell, ShellSurroundings};
+pub use shell_lines::{
+    BlockFlaw, has_line, has_marker, sections, shell_blocks, source_line, with_line, with_section,
+    without_blocks, without_line, without_sections,
+};
 pub use system_packages::{SystemManager, managers_of, only_changes_packages, refreshes_index};
 pub use takeover::{back_to_plan, leaves_out, missing_from, told_anew};
 pub use walk::{CUSTOM, Effect, Input, Refusal, Stack, Step, Waiting, Walk};

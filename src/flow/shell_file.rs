@@ -61,6 +61,11 @@ impl ShellSurroundings {
         })
     }
 
+    /// The file of a home with the lines that tasks have for a shell.
+    pub fn env_file(shell: Shell, home: &Path) -> PathBuf {
+        home.join(format!("env.{}", shell.name()))
+    }
+
     fn is_login_shell(&self, shell: Shell) -> bool {
         let given = self.login_shell.as_deref().map(Path::new);
         given.and_then(Path::file_name).is_some_and(|name| name == shell.name())

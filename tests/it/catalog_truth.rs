@@ -181,8 +181,12 @@ fn tasks_of_every_kind_do_what_they_say() {
         println!("{task} {version}");
     }
     assert_eq!(machine.said(&["dpkg", "--audit"]), "");
-    let shell = fs::read_to_string(machine.path(&format!("{}/.bashrc", Overlay::HOME))).unwrap();
-    assert!(shell.starts_with("# mine\n") && shell.contains("direnv hook bash"), "{shell}");
+    let read = |file: &str| {
+        fs::read_to_string(machine.path(&format!("{}/{file}", Overlay::HOME))).unwrap()
+    };
+    let (rc, lines) = (read(".bashrc"), read(".agentic-provision/env.bash"));
+    assert!(rc.starts_with("# mine\n") && rc.contains("/.agentic-provision/env.bash"), "{rc}");
+    assert!(lines.contains("direnv hook bash"), "{lines}");
 
     // All of it is seen, with the version that is on record.
     for (task, planned) in plan(&machine).iter().filter(|(id, _)| names().contains(&id.as_str())) {
@@ -195,8 +199,7 @@ fn tasks_of_every_kind_do_what_they_say() {
     let ran = events.iter().filter(|event| event["event"] == "command_started");
     assert_eq!(ran.collect::<Vec<_>>(), Vec::<&Value>::new(), "a second run has nothing to do");
     assert_eq!(fs::read(machine.path("/var/lib/dpkg/status")).unwrap(), packages);
-    let again = fs::read_to_string(machine.path(&format!("{}/.bashrc", Overlay::HOME))).unwrap();
-    assert_eq!(again, shell);
+    assert_eq!((read(".bashrc"), read(".agentic-provision/env.bash")), (rc, lines));
     assert_tells_the_truth(&machine, 25);
 }
 

@@ -79,10 +79,32 @@ fn recorded_session_with_shell_blocks_resumes_and_its_blocks_are_removed() {
     let output = home.run(&["resume", &id, "--jobs", "1"]);
     assert_completed(&home, &id, &output);
     assert_eq!(ran(&home), ["wire", "bulb", "chair", "plant"]);
-    let blocks = home.json(&["shell"]);
-    assert_eq!(blocks["blocks"].as_array().unwrap().len(), 6, "{blocks}");
+    let blocks = || home.json(&["shell"])["blocks"].as_array().unwrap().clone();
+    let old = || blocks().iter().filter(|b| !b["file"].as_str().unwrap().contains("env.")).count();
+    assert_eq!((blocks().len(), old()), (6, 3), "chair has no blocks: {:?}", blocks());
+    // The blocks are replaced only if the person says so.
+    let output = home.run(&["shell", "add", &id]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("lamp in ") && output.stderr.contains("--yes"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(old(), 3);
+    assert_eq!(home.run(&["shell", "add", &id, "--yes"]).code, Some(0));
+    assert_eq!((blocks().len(), old()), (6, 0), "{:?}", blocks());
     assert_eq!(home.run(&["shell", "remove"]).code, Some(0));
     for (file, before) in SHELL_FILES {
-        assert_eq!(read(file), before, "{file}");
+        assert_eq!(read(file), format!("{}\n", before.trim_end()), "{file}");
+    }
+}
+
+#[test]
+fn recorded_shell_blocks_are_removed_without_being_replaced() {
+    let (home, _) = recorded("shell_blocks");
+    assert_eq!(home.run(&["shell", "remove", "lamp"]).code, Some(0));
+    for (file, before) in SHELL_FILES {
+        let content = fs::read_to_string(home.path().join(file)).unwrap();
+        assert_eq!(content, format!("{}\n", before.trim_end()), "{file}");
     }
 }

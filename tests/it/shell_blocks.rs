@@ -1,5 +1,6 @@
-//! Lines that tasks add to the configuration of a person's shells: only where that was allowed, the
-//! same however often, out again without a trace, and in nobody's way.
+//! Lines that tasks add to the configuration of a person's shells: added only if that is allowed, once
+//! however often it is tried, and removable. They stand in an env file of the home, which one line in
+//! the person's file sources.
 
 use std::{
     fs,
@@ -45,6 +46,20 @@ fn home_with(rc: &[u8]) -> (Home, PathBuf) {
     (home, file)
 }
 
+/// The line in a bash file that sources the env file of a test's home.
+const SOURCE: &str = "if [ -f \"$HOME/env.bash\" ]; then . \"$HOME/env.bash\"; fi # provision\n";
+
+/// The env file for bash, and the tasks whose lines it has.
+fn env_file(home: &Home) -> PathBuf {
+    home.path().join("env.bash")
+}
+
+fn tasks_in_env_file(home: &Home) -> Vec<String> {
+    let content = fs::read_to_string(env_file(home)).unwrap_or_default();
+    let sections = content.lines().filter_map(|line| line.strip_prefix("# provision task: "));
+    sections.map(Into::into).collect()
+}
+
 fn read(file: &Path) -> String {
     String::from_utf8(fs::read(file).unwrap()).unwrap()
 }
@@ -70,22 +85,32 @@ fn lines_are_added_once_and_recorded() {
     let (home, rc) = home_with(b"alias ll='ls -l'\n");
     succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
     let after = read(&rc);
-    assert!(after.starts_with("alias ll='ls -l'\n# >>> provision: mytool >>>\ncase "), "{after}");
-    assert!(after.ends_with("\n# <<< provision: mytool <<<\n"), "{after}");
+    assert_eq!(after, format!("alias ll='ls -l'\n{SOURCE}"));
+    let lines = read(&env_file(&home));
+    assert!(
+        lines.starts_with("# ") && lines.contains("\n# provision task: mytool\ncase "),
+        "{lines}"
+    );
+    assert_eq!(fs::metadata(env_file(&home)).unwrap().mode() & 0o777, 0o600);
     let document = home.latest_document();
     assert_eq!(document["shell_integration"]["allowed"], true);
     let task = &document["tasks"]["mytool"];
-    assert_eq!(task["result"]["files_changed"], json!([rc.to_str().unwrap()]));
+    let changed = json!([env_file(&home).to_str().unwrap(), rc.to_str().unwrap()]);
+    assert_eq!(task["result"]["files_changed"], changed);
     assert_eq!(task["shell_blocks"][0]["status"], "success");
     let written = events(&home, "shell_block_written");
-    assert_eq!(written.len(), 1);
-    assert_eq!((&written[0]["shell"], &written[0]["changed"]), (&json!("bash"), &json!(true)));
+    assert_eq!(written.len(), 2);
+    for (written, file) in written.iter().zip(changed.as_array().unwrap()) {
+        assert_eq!((&written["shell"], &written["changed"]), (&json!("bash"), &json!(true)));
+        assert_eq!(&written["file"], file);
+    }
 
-    let before = fs::metadata(&rc).unwrap().ino();
+    let before = [&rc, &env_file(&home)].map(|file| fs::metadata(file).unwrap().ino());
     let second = home.apply(&json!([tool("mytool")]), &ALLOW);
     succeeded(&second);
     assert_eq!(read(&rc), after);
-    assert_eq!(fs::metadata(&rc).unwrap().ino(), before, "it was not even touched");
+    let inodes = [&rc, &env_file(&home)].map(|file| fs::metadata(file).unwrap().ino());
+    assert_eq!(inodes, before, "neither file was touched");
     let document = home.document("completed", &session_of(&second));
     let task = &document["tasks"]["mytool"];
     assert_eq!(task["shell_blocks"][0]["changed"], false);
@@ -94,7 +119,7 @@ fn lines_are_added_once_and_recorded() {
 }
 
 #[test]
-fn whatever_was_in_the_file_is_there_again_when_the_lines_are_removed() {
+fn removing_the_last_lines_leaves_the_file_as_it_was() {
     let cases: [Option<&[u8]>; 7] = [
         None,
         Some(b""),
@@ -115,13 +140,18 @@ fn whatever_was_in_the_file_is_there_again_when_the_lines_are_removed() {
         succeeded(&Output::of(command.args(ALLOW).env("SHELL", "/bin/bash")));
         let with = fs::read(&rc).unwrap();
         assert!(with.starts_with(content.unwrap_or_default()), "{content:?}");
-        if content.is_some_and(|content| content.contains(&b'\r')) {
-            assert!(!String::from_utf8_lossy(&with).replace("\r\n", "").contains('\n'));
-        }
+        assert_eq!(String::from_utf8_lossy(&with).matches(SOURCE).count(), 1, "{content:?}");
         succeeded(&home.run(&["shell", "remove", "one"]));
-        assert!(fs::read(&rc).unwrap().windows(5).any(|part| part == b": two"), "{content:?}");
+        assert_eq!(fs::read(&rc).unwrap(), with);
+        assert_eq!(tasks_in_env_file(&home), ["two"]);
         succeeded(&home.run(&["shell", "remove"]));
-        assert_eq!(fs::read(&rc).ok().as_deref(), content);
+        assert!(!env_file(&home).exists());
+        // A file that ended without a line break has one now; a new file stays and is empty.
+        let mut expected = content.unwrap_or_default().to_vec();
+        if !expected.is_empty() && !expected.ends_with(b"\n") {
+            expected.push(b'\n');
+        }
+        assert_eq!(fs::read(&rc).unwrap(), expected);
     }
 }
 
@@ -137,7 +167,7 @@ fn a_link_stays_a_link_and_what_it_leads_to_is_changed() {
     succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
     assert_eq!(fs::read_link(&rc).unwrap(), Path::new("dotfiles/link"));
     assert_eq!(fs::read_link(dotfiles.join("link")).unwrap(), Path::new("bash"));
-    assert!(read(&dotfiles.join("bash")).contains(">>> provision: mytool >>>"));
+    assert_eq!(read(&dotfiles.join("bash")), format!("mine\n{SOURCE}"));
     let left: Vec<_> = fs::read_dir(&dotfiles).unwrap().collect();
     assert_eq!(left.len(), 2, "{left:?}");
     succeeded(&home.run(&["shell", "remove"]));
@@ -148,9 +178,9 @@ fn a_link_stays_a_link_and_what_it_leads_to_is_changed() {
     symlink("later/bash", &rc).unwrap();
     succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
     assert!(fs::symlink_metadata(&rc).unwrap().is_symlink());
-    assert!(read(&home.path().join("later/bash")).contains("mytool"));
+    assert_eq!(read(&home.path().join("later/bash")), SOURCE);
     succeeded(&home.run(&["shell", "remove"]));
-    assert!(!home.path().join("later/bash").exists());
+    assert_eq!(read(&home.path().join("later/bash")), "");
 
     // Two that lead to each other.
     fs::remove_file(&rc).unwrap();
@@ -177,7 +207,7 @@ fn owner_group_and_mode_are_kept() {
     };
     let before = facts();
     succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
-    assert!(read(&rc).contains("mytool"));
+    assert!(read(&rc).contains(SOURCE));
     assert_eq!(facts(), before);
     succeeded(&home.run(&["shell", "remove"]));
     assert_eq!(facts(), before);
@@ -223,7 +253,8 @@ fn a_file_that_may_not_be_written_is_a_clear_failure_and_resuming_goes_on_from_t
 
     fs::set_permissions(&rc, fs::Permissions::from_mode(0o644)).unwrap();
     succeeded(&home.run(&["resume"]));
-    assert!(read(&rc).contains(": mytool >>>") && read(&rc).contains(": after >>>"));
+    assert_eq!(read(&rc), format!("mine\n{SOURCE}"));
+    assert_eq!(tasks_in_env_file(&home), ["mytool", "after"]);
     assert_eq!(read(&home.path().join("mytool.runs")), "once\n", "its command ran once");
 }
 
@@ -273,9 +304,9 @@ fn markers_that_someone_edited_stop_everything_with_their_line() {
     let (home, rc) = home_with(content);
     let output = home.apply(&json!([tool("mytool")]), &ALLOW);
     assert_eq!(output.code, Some(3));
-    let said = "the block of other begins on line 2 and has no end";
+    let said = "line 2 begins or ends a block of provision, and its counterpart is missing";
     assert!(output.stderr.contains(said), "{}", output.stderr);
-    assert!(output.stderr.contains(rc.to_str().unwrap()) && output.stderr.contains("Mend the"));
+    assert!(output.stderr.contains(rc.to_str().unwrap()) && output.stderr.contains("Repair the"));
     for arguments in [&["shell"][..], &["shell", "remove"]] {
         let output = home.run(arguments);
         assert_eq!(output.code, Some(9));
@@ -298,9 +329,10 @@ fn where_nobody_decided_nothing_is_written_and_a_note_says_what_to_run() {
     let added = home.run(&["shell", "add"]);
     succeeded(&added);
     assert_eq!(added.stdout, format!("added  {}  bash  mytool\n", rc.display()));
-    assert!(read(&rc).contains(">>> provision: mytool >>>"));
+    assert_eq!(tasks_in_env_file(&home), ["mytool"]);
     let result = &home.latest_document()["tasks"]["mytool"]["result"];
-    assert_eq!(result["files_changed"], json!([rc.to_str().unwrap()]));
+    let changed = json!([env_file(&home).to_str().unwrap(), rc.to_str().unwrap()]);
+    assert_eq!(result["files_changed"], changed);
     let again = home.json(&["shell", "add", &id]);
     assert_eq!(again["blocks"][0]["changed"], false);
     succeeded(&home.run(&["history", &id, "--verify"]));
@@ -317,10 +349,11 @@ fn a_no_is_a_no() {
 }
 
 #[test]
-fn blocks_are_listed_and_removed_by_name() {
+fn lines_are_listed_and_removed_by_name() {
     let (home, rc) = home_with(b"");
     succeeded(&home.apply(&json!([tool("ripgrep"), tool("fzf")]), &ALLOW));
-    let file = rc.to_str().unwrap();
+    let file = env_file(&home);
+    let file = file.to_str().unwrap();
     let listed = home.json(&["shell"]);
     let block = |task: &str| json!({"file": file, "shell": "bash", "task_id": task});
     let expected = json!({"blocks": [block("ripgrep"), block("fzf")], "problems": []});
@@ -329,11 +362,14 @@ fn blocks_are_listed_and_removed_by_name() {
     let text = home.run(&["shell"]);
     assert_eq!(text.stdout, format!("{file}  bash  ripgrep\n{file}  bash  fzf\n"));
 
-    let before = read(&rc);
+    let before = read(&env_file(&home));
     let unknown = home.run(&["shell", "remove", "fzf", "ripgerp"]);
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.stderr.contains("did you mean `ripgrep`?"), "{}", unknown.stderr);
-    assert_eq!(read(&rc), before, "nothing is removed unless all of it can be");
+    assert_eq!(read(&env_file(&home)), before, "nothing is removed unless all of it can be");
+    fs::write(&rc, "").unwrap();
+    let unread = home.run(&["shell"]);
+    assert!(unread.stderr.contains("run `provision shell add`"), "{}", unread.stderr);
 
     let removed = home.json(&["shell", "remove", "ripgrep"]);
     assert_eq!(removed, json!({"removed": [block("ripgrep")]}));
@@ -369,7 +405,7 @@ fn lines_wait_for_what_a_person_does_by_hand() {
     assert_eq!(read(&rc), "mine\n");
     fs::write(home.path().join("signed-in"), "").unwrap();
     succeeded(&home.apply(&json!([by_hand]), &ALLOW));
-    assert!(read(&rc).contains("mytool"));
+    assert_eq!(tasks_in_env_file(&home), ["mytool"]);
 }
 
 #[test]
@@ -381,9 +417,9 @@ fn the_login_shell_gets_its_file_and_others_are_used_if_they_have_theirs() {
     let z = home.path().join("z");
     command.args(ALLOW).env("SHELL", "/usr/bin/zsh").env("ZDOTDIR", &z);
     succeeded(&Output::of(&mut command));
-    assert!(read(&z.join(".zshrc")).contains("(new file): mytool"));
+    assert!(read(&z.join(".zshrc")).contains("$HOME/env.zsh"));
     assert_eq!(fs::metadata(&z).unwrap().mode() & 0o700, 0o700);
-    assert!(read(&home.path().join(".bashrc")).contains("mytool"));
+    assert!(read(&home.path().join(".bashrc")).contains("$HOME/env.bash"));
     assert!(!home.path().join(".config").exists());
 
     // Without any of them, nobody knows where to put it, and says so.
@@ -413,10 +449,10 @@ fn runs_at_the_same_time_lose_none_of_each_others_lines() {
         for mut child in children {
             assert!(child.wait().unwrap().success());
         }
-        let after = read(&rc);
-        for name in &names {
-            assert!(after.contains(&format!(": {name} >>>")), "{name}: {after}");
-        }
+        let mut there = tasks_in_env_file(&home);
+        there.sort();
+        assert_eq!(there, names);
+        assert_eq!(read(&rc), format!("mine\n{SOURCE}"));
         succeeded(&home.run(&["shell", "remove"]));
         assert_eq!(read(&rc), "mine\n");
     }
@@ -459,14 +495,14 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
     assert_eq!(screen.matches(asked).count(), 1, "{screen}");
     assert!(screen.contains(&format!("{} (bash): first, second", rc.display())));
     assert!(screen.contains("second, for "), "the lines are shown: {screen}");
-    assert!(read(&rc).contains(": first >>>"));
+    assert_eq!(tasks_in_env_file(&home), ["first"]);
     assert_eq!(home.latest_document()["shell_integration"]["decided_by"], "user");
 
     fs::write(home.path().join("mended"), "").unwrap();
     let screen = home.on_terminal(&["resume", "--retry"], "");
     assert_eq!(screen.code, Some(0), "{}", screen.stdout);
     assert!(!screen.stdout.contains(asked), "{}", screen.stdout);
-    assert!(read(&rc).contains(": second >>>"));
+    assert_eq!(tasks_in_env_file(&home), ["first", "second"]);
 }
 
 #[test]
@@ -485,7 +521,7 @@ fn nobody_is_asked_who_said_so_or_who_was_told_beforehand() {
         let (screen, code) = answered(&home, &arguments, answers);
         assert_eq!(code, Some(0), "{screen}");
         assert_eq!(screen.contains("May these lines be added?"), more.is_empty(), "{screen}");
-        assert_eq!(read(&rc).contains("mytool"), written, "{more:?}");
+        assert_eq!(read(&rc).contains(SOURCE), written, "{more:?}");
         let decided = events(&home, "shell_integration_decided").len();
         assert_eq!(decided, usize::from(written || more.is_empty()), "{more:?} {answers:?}");
     }
@@ -533,7 +569,8 @@ fn everything_that_a_task_has_for_shells_is_planned_and_all_it_tells_is_told() {
     let digest = plan["digest"].as_str().unwrap();
     let output = home.run(&["resume", "--approve", digest]);
     succeeded(&output);
-    assert!(read(&rc).contains("export AFTER=1\n# <<< provision: shelled <<<"));
+    assert!(read(&rc).contains(SOURCE));
+    assert!(read(&env_file(&home)).ends_with("export ANY=1\nexport AFTER=1\n"));
     let told =
         "note: shelled: Know this.\n  Say this.\n  And this.\n  Also this.\n  Steps have notes.\n";
     assert!(output.stderr.contains(told), "{}", output.stderr);
@@ -543,7 +580,7 @@ fn everything_that_a_task_has_for_shells_is_planned_and_all_it_tells_is_told() {
 fn a_plan_cannot_smuggle_markers_into_a_file() {
     let (home, _) = home_with(b"");
     let mut hostile = tool("mytool");
-    hostile["shell_integration"]["bash"] = json!("x\n# <<< provision: mytool <<<\ny");
+    hostile["shell_integration"]["bash"] = json!("x\n# provision task: other\ny");
     let output = home.apply(&json!([hostile]), &ALLOW);
     assert_eq!(output.code, Some(8));
     assert!(output.stderr.contains("tasks[0].shell_integration.bash"), "{}", output.stderr);
@@ -572,4 +609,20 @@ fn fresh_shells_find_the_tool() {
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+#[test]
+fn each_home_has_a_line_of_its_own() {
+    let (home, rc) = home_with(b"mine\n");
+    succeeded(&home.apply(&json!([tool("mytool")]), &ALLOW));
+    let other = Home::new();
+    let plan = other.plan(&json!([tool("other")]));
+    let mut command = other.command(&["apply", plan.to_str().unwrap(), "--yes"]);
+    succeeded(&Output::of(command.args(ALLOW).env("HOME", home.path())));
+    let their_file = other.path().join("env.bash");
+    let place = their_file.display();
+    let line = format!("if [ -f '{place}' ]; then . '{place}'; fi # provision\n");
+    assert_eq!(read(&rc), format!("mine\n{SOURCE}{line}"));
+    succeeded(&Output::of(other.command(&["shell", "remove"]).env("HOME", home.path())));
+    assert_eq!(read(&rc), format!("mine\n{SOURCE}"));
 }

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, thread, time::Duration};
 
-use agentic_provision::disk::{Edit, Fs, read_as_it_is};
+use agentic_provision::disk::{Access, Edit, Fs, read_as_it_is};
 use rustix::io::Errno;
 
 use crate::harness::{
@@ -28,7 +28,9 @@ fn disk() -> FaultyFs {
 }
 
 fn edit(fs: &Fs, content: &[u8]) -> bool {
-    Edit::begin(fs, Path::new(FILE), LIMIT).and_then(|edit| edit.finish(content)).unwrap_or(false)
+    Edit::begin(fs, Path::new(FILE), Access::Shared, LIMIT)
+        .and_then(|edit| edit.finish(content))
+        .unwrap_or(false)
 }
 
 fn content(fs: &Fs) -> Vec<u8> {
@@ -86,11 +88,11 @@ fn what_someone_else_writes_meanwhile_is_not_lost() {
     let path = home.path().join("rc");
     fs::write(&path, "old").unwrap();
     let disk = Fs::real();
-    let edit = Edit::begin(&disk, &path, LIMIT).unwrap();
+    let edit = Edit::begin(&disk, &path, Access::Shared, LIMIT).unwrap();
     fs::write(&path, "theirs").unwrap();
     assert!(!edit.finish(b"ours").unwrap());
     assert_eq!(fs::read(&path).unwrap(), b"theirs");
-    let edit = Edit::begin(&disk, &path, LIMIT).unwrap();
+    let edit = Edit::begin(&disk, &path, Access::Shared, LIMIT).unwrap();
     fs::write(&path, "theirs again").unwrap();
     assert!(!edit.remove().unwrap());
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1, "nothing is left beside it");
@@ -102,11 +104,11 @@ fn the_second_waits_for_the_first_and_sees_what_it_wrote() {
     let path = home.path().join("rc");
     fs::write(&path, "old").unwrap();
     let disk = Fs::real();
-    let first = Edit::begin(&disk, &path, LIMIT).unwrap();
+    let first = Edit::begin(&disk, &path, Access::Shared, LIMIT).unwrap();
     thread::scope(|scope| {
         let second = scope.spawn(|| {
             let disk = Fs::real();
-            let edit = Edit::begin(&disk, &path, LIMIT).unwrap();
+            let edit = Edit::begin(&disk, &path, Access::Shared, LIMIT).unwrap();
             edit.content().unwrap().to_vec()
         });
         // Long enough for it to be waiting; if it is not, it sees the same.

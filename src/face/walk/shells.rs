@@ -20,8 +20,9 @@ pub fn ask_about_shells(
     let choice = Choice {
         heading: "May these lines be added?".into(),
         options: vec![
-            Lettered::new('A', "Yes")
-                .meaning("between markers; `provision shell remove` takes them out again"),
+            Lettered::new('A', "Yes").meaning(
+                "one line in your file sources them; `provision shell remove` removes both",
+            ),
             Lettered::new('B', "No").meaning("your files stay as they are"),
             show,
         ],

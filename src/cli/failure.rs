@@ -9,25 +9,27 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    model::{SessionId, TaskId, Timestamp},
+    model::{SessionId, TaskId, Timestamp, named},
     store::StoreError,
 };
 
 /// How many differences of two documents are named.
 const MOST: usize = 8;
 
-/// The exit codes of the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Internal,
-    Usage,
-    Undecided,
-    Locked,
-    Damaged,
-    InvalidPlan,
-    InvalidCatalog,
-    StoreUnusable,
-    ShellFile,
+named! {
+    /// The exit codes of the command line.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Kind {
+        Internal = "internal",
+        Usage = "usage",
+        Undecided = "decision_needed",
+        Locked = "locked",
+        Damaged = "record_damaged",
+        InvalidPlan = "invalid_plan",
+        InvalidCatalog = "invalid_catalog",
+        StoreUnusable = "store_unusable",
+        ShellFile = "shell_file_unusable",
+    }
 }
 
 impl Kind {
@@ -40,20 +42,6 @@ impl Kind {
             Self::Damaged => 6,
             Self::InvalidPlan | Self::InvalidCatalog => 8,
             Self::StoreUnusable | Self::ShellFile => 9,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Internal => "internal",
-            Self::Usage => "usage",
-            Self::Undecided => "decision_needed",
-            Self::Locked => "locked",
-            Self::Damaged => "record_damaged",
-            Self::InvalidPlan => "invalid_plan",
-            Self::InvalidCatalog => "invalid_catalog",
-            Self::StoreUnusable => "store_unusable",
-            Self::ShellFile => "shell_file_unusable",
         }
     }
 }

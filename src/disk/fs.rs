@@ -1,5 +1,4 @@
-//! Every call that reads or changes a file goes through [`Fs`] or [`File`] to a [`Backend`], and is
-//! counted.
+//! Every call that reads or changes a file goes through [`Fs`] or [`File`] to a [`Backend`].
 //!
 //! A call that a signal interrupted is retried; every other error goes to the caller.
 
@@ -7,10 +6,7 @@ use std::{
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
 };
 
 use super::{Access, Backend, DiskError, Entry, Handle, Open, Operation, Stat, real::Real};
@@ -19,34 +15,13 @@ use super::{Access, Backend, DiskError, Entry, Handle, Open, Operation, Stat, re
 const MAX_RETRIES: u32 = 100;
 
 #[derive(Clone, Debug)]
-pub struct Fs {
-    backend: Arc<dyn Backend>,
-    counters: Arc<Counters>,
-}
+pub struct Fs(Arc<dyn Backend>);
 
 /// An open file or directory. Closing it releases the lock it holds.
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
     handle: Box<dyn Handle>,
-    counters: Arc<Counters>,
-}
-
-/// What went through the seam so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    pub bytes_written: u64,
-    pub bytes_read: u64,
-    pub writes: u64,
-    pub syncs: u64,
-}
-
-#[derive(Debug, Default)]
-struct Counters {
-    bytes_written: AtomicU64,
-    bytes_read: AtomicU64,
-    writes: AtomicU64,
-    syncs: AtomicU64,
 }
 
 impl Fs {
@@ -55,17 +30,7 @@ impl Fs {
     }
 
     pub fn new(backend: impl Backend + 'static) -> Self {
-        Self { backend: Arc::new(backend), counters: Arc::default() }
-    }
-
-    pub fn traffic(&self) -> Traffic {
-        let counters = &self.counters;
-        Traffic {
-            bytes_written: counters.bytes_written.load(Ordering::Relaxed),
-            bytes_read: counters.bytes_read.load(Ordering::Relaxed),
-            writes: counters.writes.load(Ordering::Relaxed),
-            syncs: counters.syncs.load(Ordering::Relaxed),
-        }
+        Self(Arc::new(backend))
     }
 
     /// Creates a directory that only its owner can enter, whatever the umask.
@@ -92,12 +57,12 @@ impl Fs {
 
     /// Returns the target of a symbolic link.
     pub fn read_link(&self, path: &Path) -> Result<PathBuf, DiskError> {
-        attempt(Operation::Inspect, path, || self.backend.read_link(path))
+        attempt(Operation::Inspect, path, || self.0.read_link(path))
     }
 
     /// Returns the path of a directory with all symbolic links resolved.
     pub fn real_path(&self, path: &Path) -> Result<PathBuf, DiskError> {
-        attempt(Operation::Inspect, path, || self.backend.canonicalize(path))
+        attempt(Operation::Inspect, path, || self.0.canonicalize(path))
     }
 
     /// Opens an existing regular file for reading and writing; never through a symbolic link.
@@ -117,37 +82,36 @@ impl Fs {
 
     /// Replaces `to` atomically. Durable once the directories on both sides are synced.
     pub fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Rename, from, || self.backend.rename(from, to))
+        attempt(Operation::Rename, from, || self.0.rename(from, to))
     }
 
     /// Gives a file a second name.
     pub fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Link, from, || self.backend.link(from, to))
+        attempt(Operation::Link, from, || self.0.link(from, to))
     }
 
     pub fn remove(&self, path: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Remove, path, || self.backend.remove_file(path))
+        attempt(Operation::Remove, path, || self.0.remove_file(path))
     }
 
     /// Removes an empty directory.
     pub fn remove_dir(&self, path: &Path) -> Result<(), DiskError> {
-        attempt(Operation::Remove, path, || self.backend.remove_dir(path))
+        attempt(Operation::Remove, path, || self.0.remove_dir(path))
     }
 
     /// Makes the names in a directory survive a power cut.
     pub fn sync_dir(&self, path: &Path) -> Result<(), DiskError> {
-        self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-        attempt(Operation::Sync, path, || self.backend.sync_dir(path))
+        attempt(Operation::Sync, path, || self.0.sync_dir(path))
     }
 
     /// Returns the names in a directory, in no particular order.
     pub fn list(&self, path: &Path) -> Result<Vec<Entry>, DiskError> {
-        attempt(Operation::List, path, || self.backend.list(path))
+        attempt(Operation::List, path, || self.0.list(path))
     }
 
     /// Describes what is at `path`, a symbolic link itself; `None` if nothing is.
     pub fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
-        match attempt(Operation::Inspect, path, || self.backend.stat(path)) {
+        match attempt(Operation::Inspect, path, || self.0.stat(path)) {
             Ok(stat) => Ok(Some(stat)),
             Err(error) if error.not_found() => Ok(None),
             Err(error) => Err(error),
@@ -155,21 +119,17 @@ impl Fs {
     }
 
     fn make_dir(&self, path: &Path, access: Access) -> Result<(), DiskError> {
-        attempt(Operation::CreateDirectory, path, || self.backend.create_dir(path, access))
+        attempt(Operation::CreateDirectory, path, || self.0.create_dir(path, access))
     }
 
     fn make_file(&self, path: &Path, access: Access) -> Result<File, DiskError> {
-        attempt(Operation::Create, path, || self.backend.create_file(path, access))
-            .map(|handle| self.file(path, handle))
+        let handle = attempt(Operation::Create, path, || self.0.create_file(path, access))?;
+        Ok(File { path: path.into(), handle })
     }
 
     fn open(&self, path: &Path, open: Open) -> Result<File, DiskError> {
-        attempt(Operation::Open, path, || self.backend.open(path, open))
-            .map(|handle| self.file(path, handle))
-    }
-
-    fn file(&self, path: &Path, handle: Box<dyn Handle>) -> File {
-        File { path: path.into(), handle, counters: Arc::clone(&self.counters) }
+        let handle = attempt(Operation::Open, path, || self.0.open(path, open))?;
+        Ok(File { path: path.into(), handle })
     }
 }
 
@@ -180,11 +140,7 @@ impl File {
 
     /// One write; returns how many bytes it took, which may be fewer.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize, DiskError> {
-        let written =
-            attempt(Operation::Write, &self.path, || self.handle.write_at(bytes, offset))?;
-        self.counters.writes.fetch_add(1, Ordering::Relaxed);
-        self.counters.bytes_written.fetch_add(written as u64, Ordering::Relaxed);
-        Ok(written)
+        attempt(Operation::Write, &self.path, || self.handle.write_at(bytes, offset))
     }
 
     /// Writes until all is written.
@@ -204,10 +160,7 @@ impl File {
 
     /// Reads what is there, at most `buffer` full; 0 at the end.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError> {
-        let mut read = || self.handle.read_at(buffer, offset);
-        let read = attempt(Operation::Read, &self.path, &mut read)?;
-        self.counters.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
+        attempt(Operation::Read, &self.path, || self.handle.read_at(buffer, offset))
     }
 
     /// Fills the buffer, or says that the file ends before that.
@@ -277,7 +230,6 @@ impl File {
 
     /// Makes the content, and the length needed to read it, survive a power cut.
     pub fn sync(&self) -> Result<(), DiskError> {
-        self.counters.syncs.fetch_add(1, Ordering::Relaxed);
         attempt(Operation::Sync, &self.path, || self.handle.sync())
     }
 

@@ -12,6 +12,7 @@ mod save;
 pub use backend::{Access, Backend, Entry, EntryKind, Handle, Open, Stat};
 pub use edit::{Edit, EditError, read_as_it_is};
 pub use error::{DiskError, Operation};
-pub use fs::{File, Fs, Traffic};
+pub use fs::{File, Fs};
 pub use lock::{Holder, Lock, LockError, is_held};
+pub use real::Real;
 pub use save::{read_whole, remove_if_there, resolve, save, write_into};

@@ -25,8 +25,9 @@ const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
 const SHARED_FILE: Mode = PRIVATE_FILE.union(Mode::RGRP).union(Mode::ROTH);
 const SHARED_DIRECTORY: Mode = Mode::from_raw_mode(0o755);
 
-#[derive(Debug)]
-pub(super) struct Real;
+/// The file system of the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Real;
 
 impl Backend for Real {
     fn create_dir(&self, path: &Path, access: Access) -> io::Result<()> {

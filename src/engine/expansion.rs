@@ -28,8 +28,6 @@ pub struct Inheritance {
     pub tasks: Vec<TaskId>,
     /// Tasks that were asked for, are there, and came from these sessions.
     pub already: IndexMap<TaskId, SessionId>,
-    /// The folders whose catalogs the earlier session was begun with.
-    pub catalogs: Vec<String>,
 }
 
 impl Inheritance {
@@ -106,7 +104,6 @@ pub fn inheritance(
         profile,
         tasks: wanted,
         already,
-        catalogs: session.profile.catalogs.clone(),
     })
 }
 

@@ -39,10 +39,6 @@ impl Pruning {
     pub fn is_empty(&self) -> bool {
         self.logs.is_empty() && self.records.is_empty()
     }
-
-    pub fn bytes(&self) -> u64 {
-        self.logs.iter().map(|logs| logs.bytes).sum()
-    }
 }
 
 /// Looks for what is older than `age` and no longer needed. Changes nothing.

@@ -16,7 +16,7 @@ use super::{
 use crate::model::{
     Checkpoint, CommandStatus, DeferReason, Document, Expansion, GateRecord, InFlight, PauseReason,
     Phase, ProbeKind, ResumeAction, ResumePoint, Seconds, SessionId, SessionStatus, TaskId,
-    TaskRecord, TaskStatus, Timestamp,
+    TaskRecord, TaskStatus, Timestamp, named,
 };
 
 /// A command that has said nothing for this long may hang, where nobody knows how long it takes.
@@ -61,29 +61,17 @@ pub struct Context {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    Active,
-    Paused,
-    CheckpointFailed,
-    PossiblyStalled,
-    Failed,
-    Completed,
-    Abandoned,
-}
-
-impl State {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::CheckpointFailed => "checkpoint_failed",
-            Self::PossiblyStalled => "possibly_stalled",
-            Self::Failed => "failed",
-            Self::Completed => "completed",
-            Self::Abandoned => "abandoned",
-        }
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum State {
+        Active = "active",
+        Paused = "paused",
+        CheckpointFailed = "checkpoint_failed",
+        PossiblyStalled = "possibly_stalled",
+        Failed = "failed",
+        Completed = "completed",
+        Abandoned = "abandoned",
     }
 }
 

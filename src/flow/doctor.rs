@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{count, repair};
-use crate::model::{ErrorClass, PlanTask};
+use crate::model::{ErrorClass, PlanTask, named};
 
 pub use super::{
     machine_facts::{AptFacts, Facts, Index, Needs, Room, Use},
@@ -18,19 +18,12 @@ const OLDEST_INDEX_DAYS: u64 = 30;
 /// How many packages are named.
 const MOST_NAMED: usize = 5;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Nothing can be done before it is mended.
-    Blocks,
-    Warns,
-}
-
-impl Level {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocks => "blocks",
-            Self::Warns => "warns",
-        }
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Level {
+        /// Nothing can be done before it is mended.
+        Blocks = "blocks",
+        Warns = "warns",
     }
 }
 

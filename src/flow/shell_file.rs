@@ -4,13 +4,17 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// A shell whose configuration can be added to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shell {
-    Zsh,
-    Bash,
-    Fish,
+use crate::model::named;
+
+named! {
+    /// A shell whose configuration can be added to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Shell {
+        Zsh = "zsh",
+        Bash = "bash",
+        Fish = "fish",
+    }
 }
 
 /// What says where a person's shells look.
@@ -23,18 +27,6 @@ pub struct ShellSurroundings {
     pub zdotdir: Option<String>,
     pub xdg_config_home: Option<String>,
     pub is_macos: bool,
-}
-
-impl Shell {
-    pub const ALL: [Self; 3] = [Self::Zsh, Self::Bash, Self::Fish];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Zsh => "zsh",
-            Self::Bash => "bash",
-            Self::Fish => "fish",
-        }
-    }
 }
 
 impl ShellSurroundings {

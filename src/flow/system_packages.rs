@@ -2,30 +2,20 @@
 //! commands use them, and what they say when another run is in their way.
 
 use super::shell_words::{Call, calls};
-use crate::model::{PackageManager, PlanCommand, PlanTask};
+use crate::model::{PackageManager, PlanCommand, PlanTask, named};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SystemManager {
-    Apt,
-    Dnf,
-    Pacman,
-    Zypper,
-    Apk,
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SystemManager {
+        Apt = "apt",
+        Dnf = "dnf",
+        Pacman = "pacman",
+        Zypper = "zypper",
+        Apk = "apk",
+    }
 }
 
 impl SystemManager {
-    const ALL: [Self; 5] = [Self::Apt, Self::Dnf, Self::Pacman, Self::Zypper, Self::Apk];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Apt => "apt",
-            Self::Dnf => "dnf",
-            Self::Pacman => "pacman",
-            Self::Zypper => "zypper",
-            Self::Apk => "apk",
-        }
-    }
-
     /// The one whose lock goes by this name.
     pub(super) fn named(lock: &str) -> Option<Self> {
         let name = match lock {

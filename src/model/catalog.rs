@@ -16,8 +16,9 @@ use super::{
             self, Choice, Count, Flag, FlagOrText, Lines, List, Map, OneOrMany, Record as Of, Text,
             TextByShell, Time,
         },
-        choice, fields, record,
+        fields, record,
     },
+    named,
 };
 
 /// A list of task ids.
@@ -245,7 +246,7 @@ record! {
         /// A task that may follow
         optional task: Option<TaskId> = Text(Form::TaskId),
         /// When it follows
-        optional condition: Option<Condition> = Choice(Condition::NAMES),
+        optional condition: Option<Condition> = Choice(&Condition::NAMES),
         /// The question to the person
         optional prompt: Option<String> = Text(Form::Some),
         /// A message to the person
@@ -259,7 +260,9 @@ record! {
     }
 }
 
-choice! {
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Condition {
         Always = "always",
         UserChoice = "user_choice",
@@ -286,7 +289,7 @@ record! {
         /// The question to the person
         expected prompt: String = Text(Form::Some),
         /// The type of the answer; a string if missing
-        kept kind("type"): OptionKind = Choice(OptionKind::NAMES),
+        kept kind("type"): OptionKind = Choice(&OptionKind::NAMES),
         /// The answer if the person gives none
         optional default: Option<String> = Text(Form::Any),
         /// The answers to choose from
@@ -294,8 +297,9 @@ record! {
     }
 }
 
-choice! {
-    #[derive(Default)]
+named! {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum OptionKind {
         #[default]
         String = "string",
@@ -377,7 +381,7 @@ record! {
         /// The tasks it includes
         optional tasks: Vec<TaskId> = TASK_IDS,
         /// `explain` shows the explanation and asks again
-        optional action: Option<AnswerAction> = Choice(AnswerAction::NAMES),
+        optional action: Option<AnswerAction> = Choice(&AnswerAction::NAMES),
         /// The explanation
         optional explanation: Option<String> = Text(Form::Some),
         /// The data to ask for if it is chosen
@@ -387,7 +391,9 @@ record! {
     }
 }
 
-choice! {
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum AnswerAction {
         /// Shows its text, and the question is asked again.
         Explain = "explain",
@@ -419,10 +425,6 @@ impl Task {
 }
 
 impl Dependencies {
-    pub fn is_empty(&self) -> bool {
-        self.required.is_empty() && self.one_of.is_empty() && self.optional.is_empty()
-    }
-
     /// Every task named, with the field that names it and its number there.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, usize, &TaskId)> {
         let lists =
@@ -436,7 +438,7 @@ impl Dependencies {
 impl ShellConfig {
     /// Whether there is a text to put into a file.
     pub fn has_text(&self) -> bool {
-        self.text.is_some() || !self.by_shell.is_empty()
+        self.text.is_some() || self.by_shell.texts().next().is_some()
     }
 }
 
@@ -445,10 +447,6 @@ impl ShellIntegration {
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [("zsh", &self.zsh), ("bash", &self.bash), ("fish", &self.fish)];
         all.into_iter().filter_map(|(shell, text)| Some((shell, text.as_deref()?)))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.zsh.is_none() && self.bash.is_none() && self.fish.is_none()
     }
 }
 

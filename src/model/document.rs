@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{
     Agent, Baseline, Checkpoint, DeferredVerification, Digest, GateRecord, Lifecycle, Phase,
     PhaseArtifact, PhaseState, PhaseTiming, PlanRecord, ResumePoint, Revision, SessionId, TaskId,
-    TaskRecord, Timestamp, UserOverride, Violation, WorkflowStructure,
+    TaskRecord, Timestamp, UserOverride, Violation, WorkflowStructure, named,
 };
 
 /// The version of the document format this program writes.
@@ -128,23 +128,14 @@ fn first_version() -> String {
     "1.0.0".into()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SessionStatus {
-    InProgress,
-    Completed,
-    Failed,
-    Paused,
-}
-
-impl SessionStatus {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Paused => "paused",
-        }
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SessionStatus {
+        InProgress = "in_progress",
+        Completed = "completed",
+        Failed = "failed",
+        Paused = "paused",
     }
 }
 

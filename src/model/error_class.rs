@@ -2,64 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorClass {
-    PermissionRequired,
-    Network,
-    Dns,
-    PackageNotFound,
-    CommandNotFound,
-    DiskFull,
-    PackageLockHeld,
-    PackageManagerBroken,
-    ChecksumMismatch,
-    Timeout,
-    NeedsInput,
-    Killed,
-    VerificationFailed,
-    DependencyFailed,
-    Unknown,
-}
+use super::named;
 
-impl ErrorClass {
-    pub const ALL: [Self; 15] = [
-        Self::PermissionRequired,
-        Self::Network,
-        Self::Dns,
-        Self::PackageNotFound,
-        Self::CommandNotFound,
-        Self::DiskFull,
-        Self::PackageLockHeld,
-        Self::PackageManagerBroken,
-        Self::ChecksumMismatch,
-        Self::Timeout,
-        Self::NeedsInput,
-        Self::Killed,
-        Self::VerificationFailed,
-        Self::DependencyFailed,
-        Self::Unknown,
-    ];
-
-    /// As it is written in a record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PermissionRequired => "permission_required",
-            Self::Network => "network",
-            Self::Dns => "dns",
-            Self::PackageNotFound => "package_not_found",
-            Self::CommandNotFound => "command_not_found",
-            Self::DiskFull => "disk_full",
-            Self::PackageLockHeld => "package_lock_held",
-            Self::PackageManagerBroken => "package_manager_broken",
-            Self::ChecksumMismatch => "checksum_mismatch",
-            Self::Timeout => "timeout",
-            Self::NeedsInput => "needs_input",
-            Self::Killed => "killed",
-            Self::VerificationFailed => "verification_failed",
-            Self::DependencyFailed => "dependency_failed",
-            Self::Unknown => "unknown",
-        }
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ErrorClass {
+        PermissionRequired = "permission_required",
+        Network = "network",
+        Dns = "dns",
+        PackageNotFound = "package_not_found",
+        CommandNotFound = "command_not_found",
+        DiskFull = "disk_full",
+        PackageLockHeld = "package_lock_held",
+        PackageManagerBroken = "package_manager_broken",
+        ChecksumMismatch = "checksum_mismatch",
+        Timeout = "timeout",
+        NeedsInput = "needs_input",
+        Killed = "killed",
+        VerificationFailed = "verification_failed",
+        DependencyFailed = "dependency_failed",
+        Unknown = "unknown",
     }
 }
 

@@ -153,21 +153,7 @@ macro_rules! record {
     (@fields [$($head:tt)*] [$($done:tt)*]) => { $($head)* { $($done)* } };
 }
 
-/// Declares an enum and the names that its values have in files.
-macro_rules! choice {
-    ($(#[$meta:meta])* pub enum $type:ident {
-        $( $(#[$value_meta:meta])* $value:ident = $name:literal, )*
-    }) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        $(#[$meta])*
-        pub enum $type { $( $(#[$value_meta])* #[serde(rename = $name)] $value, )* }
-        impl $type {
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-        }
-    };
-}
-
-pub(crate) use {choice, fields, record};
+pub(crate) use {fields, record};
 
 /// Whether a value can be left out of JSON.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -16,6 +16,7 @@ mod gate;
 mod id;
 mod legacy;
 mod lifecycle;
+mod named;
 mod nearest;
 mod package;
 mod phase;
@@ -56,6 +57,7 @@ pub use legacy::{Adaptation, LocalTime, is_legacy, modernize};
 pub use lifecycle::{
     Lifecycle, PauseReason, PhaseArtifact, PhaseTiming, Seconds, WorkflowStructure,
 };
+pub(crate) use named::named;
 pub use nearest::nearest;
 pub use package::PackageManager;
 pub use phase::{Phase, PhaseEntry, PhaseState};

@@ -3,48 +3,26 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PlanCommand;
+use super::{PlanCommand, named};
 
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum PackageManager {
-    Apt,
-    Dnf,
-    Pacman,
-    Brew,
-    Cask,
-    Npm,
-    Pipx,
-    Cargo,
+named! {
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum PackageManager {
+        Apt = "apt",
+        Dnf = "dnf",
+        Pacman = "pacman",
+        Brew = "brew",
+        Cask = "cask",
+        Npm = "npm",
+        Pipx = "pipx",
+        Cargo = "cargo",
+    }
 }
 
 impl PackageManager {
-    pub const ALL: [Self; 8] = [
-        Self::Apt,
-        Self::Dnf,
-        Self::Pacman,
-        Self::Brew,
-        Self::Cask,
-        Self::Npm,
-        Self::Pipx,
-        Self::Cargo,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Apt => "apt",
-            Self::Dnf => "dnf",
-            Self::Pacman => "pacman",
-            Self::Brew => "brew",
-            Self::Cask => "cask",
-            Self::Npm => "npm",
-            Self::Pipx => "pipx",
-            Self::Cargo => "cargo",
-        }
-    }
-
     /// The program whose presence means that the manager is there.
     pub fn program(self) -> &'static str {
         match self {

@@ -5,31 +5,24 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Extra, Timestamp};
+use super::{Extra, Timestamp, named};
 
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    SessionCheck,
-    StackSelection,
-    GatherRequirements,
-    PresentPlan,
-    Execute,
-    Completion,
+named! {
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum Phase {
+        SessionCheck = "session_check",
+        StackSelection = "stack_selection",
+        GatherRequirements = "gather_requirements",
+        PresentPlan = "present_plan",
+        Execute = "execute",
+        Completion = "completion",
+    }
 }
 
 impl Phase {
-    pub const ALL: [Self; 6] = [
-        Self::SessionCheck,
-        Self::StackSelection,
-        Self::GatherRequirements,
-        Self::PresentPlan,
-        Self::Execute,
-        Self::Completion,
-    ];
-
     /// The phase after this one; the last has none, and a session stays in it for good.
     pub fn next(self) -> Option<Self> {
         Self::ALL.get(self as usize + 1).copied()
@@ -38,17 +31,6 @@ impl Phase {
     /// 1 for `session_check` … 6 for `completion`.
     pub fn number(self) -> usize {
         self as usize + 1
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SessionCheck => "session_check",
-            Self::StackSelection => "stack_selection",
-            Self::GatherRequirements => "gather_requirements",
-            Self::PresentPlan => "present_plan",
-            Self::Execute => "execute",
-            Self::Completion => "completion",
-        }
     }
 }
 

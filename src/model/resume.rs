@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Document, Extra, TaskId};
+use super::{Document, Extra, TaskId, named};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResumePoint {
@@ -20,24 +20,16 @@ pub struct ResumePoint {
     pub extra: Extra,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ResumeAction {
-    /// It may run without asking.
-    Retry,
-    /// A person decided to pass it by; not carried out yet.
-    Skip,
-    /// A person must decide.
-    Choose,
-}
-
-impl ResumeAction {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Skip => "skip",
-            Self::Choose => "choose",
-        }
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ResumeAction {
+        /// It may run without asking.
+        Retry = "retry",
+        /// A person decided to pass it by; not carried out yet.
+        Skip = "skip",
+        /// A person must decide.
+        Choose = "choose",
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Extra, TaskId, Timestamp};
+use super::{Extra, TaskId, Timestamp, named};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRecord {
@@ -96,30 +96,22 @@ impl TaskRecord {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    Pending,
-    InProgress,
-    Completed,
-    Failed,
-    Skipped,
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TaskStatus {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+        Failed = "failed",
+        Skipped = "skipped",
+    }
 }
 
 impl TaskStatus {
     /// Whether nothing is left to do for the task.
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped)
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
     }
 }
 

@@ -5,37 +5,29 @@ use std::path::{Path, PathBuf};
 use super::{StoreError, error::HomeProblem};
 use crate::{
     disk::{EntryKind, Fs},
-    model::{Digest, SessionId, SessionStatus},
+    model::{Digest, SessionId, SessionStatus, named},
 };
 
 /// `~/.agentic-provision`, or wherever else it was put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
-/// The directory a document stands in. The status inside is the truth, the shelf an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shelf {
-    Active,
-    Completed,
-    Failed,
+named! {
+    /// The directory a document stands in. The status inside is the truth, the shelf an index.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Shelf {
+        Active = "active",
+        Completed = "completed",
+        Failed = "failed",
+    }
 }
 
 impl Shelf {
-    pub const ALL: [Self; 3] = [Self::Active, Self::Completed, Self::Failed];
-
     pub fn of(status: SessionStatus) -> Self {
         match status {
             SessionStatus::InProgress | SessionStatus::Paused => Self::Active,
             SessionStatus::Completed => Self::Completed,
             SessionStatus::Failed => Self::Failed,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
         }
     }
 }

@@ -15,7 +15,7 @@ use agentic_provision::{
 };
 use serde_json::{Value, json};
 
-use crate::harness::{Home, ID, created, id, moment, pen};
+use crate::harness::{Home, ID, counting::CountingFs, created, id, moment, pen};
 
 const EVENTS: usize = 10_000;
 const DIGEST: &str = "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd";
@@ -72,8 +72,8 @@ struct Run {
 /// Time is a number here, so the outcome does not depend on how fast the machine is.
 fn record(events: usize, millis_between: u64) -> Run {
     let home = Home::new();
-    let fs = Fs::real();
-    let store = Store::open(fs.clone(), store::Home::new(home.path())).unwrap();
+    let fs = CountingFs::default();
+    let store = Store::open(Fs::new(fs.clone()), store::Home::new(home.path())).unwrap();
     let (mut recorder, _) = store.create(&id(), &pen(), created(), &moment(0)).unwrap();
     let mut behind = 0;
     let mut saved = (0, 1);
@@ -92,7 +92,7 @@ fn record(events: usize, millis_between: u64) -> Run {
     }
     recorder.close().unwrap();
     let journal = fs_len(&home.journal(ID));
-    let bytes_written = fs.traffic().bytes_written;
+    let bytes_written = fs.bytes_written();
     #[expect(clippy::cast_precision_loss, reason = "a figure to show")]
     let ratio = bytes_written as f64 / journal as f64;
     println!(
@@ -131,11 +131,11 @@ fn after_a_kill_a_load_reads_no_more_than_snapshot_and_tail() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    let fs = Fs::real();
-    let store = Store::open(fs.clone(), store::Home::new(home.path())).unwrap();
+    let fs = CountingFs::default();
+    let store = Store::open(Fs::new(fs.clone()), store::Home::new(home.path())).unwrap();
     let session = store.load(&id()).unwrap().session;
     assert_eq!(session.revision(), EVENTS as u64);
-    let read = fs.traffic().bytes_read;
+    let read = fs.bytes_read();
     let document = fs_len(&home.document_path("active", ID));
     let saved = home.document("active", ID);
     let tail = fs_len(&home.journal(ID)) - saved["meta"]["journal_offset"].as_u64().unwrap();

@@ -1,5 +1,6 @@
 //! A home of its own for each test, and the real binary in it.
 
+pub mod counting;
 mod events;
 pub mod faketime;
 pub mod faulty;

@@ -3,13 +3,13 @@
 
 use std::io;
 
-use super::{RunError, clock, run::Run};
+use super::{RunError, clock, executions::is_below, run::Run};
 use crate::{
     exec::{Finish, read_all},
     flow::{self, Demand},
     model::{
-        AttemptOutcome, CommandFinished, CommandStarted, CommandVerdict, EventKind, InFlight,
-        PlanCommand, PlanTask, ResumeAction,
+        Agent, AttemptOutcome, CommandFinished, CommandStarted, CommandVerdict, EventKind,
+        InFlight, PlanCommand, PlanTask, ResumeAction, TaskId,
     },
 };
 
@@ -108,35 +108,46 @@ impl Run<'_> {
         self.record(EventKind::CommandFinished(Box::new(kind))).await;
     }
 
-    /// The end of an attempt of which nothing is known yet.
+    /// Returns the end of an attempt whose outcome is unknown.
     fn finished(&self, call: &Call<'_>, open: &InFlight) -> CommandFinished {
-        let command = call.command;
         let names = self.data.variables().map(|(name, _)| name);
         CommandFinished {
-            started_seq: open.seq,
-            task_id: call.first().id.clone(),
-            command: command.command.clone(),
-            arguments: names.chain(command.env.keys().cloned()).collect(),
-            agent: self.options.agent.clone(),
-            status: CommandVerdict::Failure,
-            outcome: AttemptOutcome::Indeterminate,
-            exit_code: None,
-            signal: None,
-            duration_ms: 0,
-            error: None,
-            output_summary: None,
-            recovered: false,
-            log: Some(format!("attempts/{}", open.seq)),
-            resume: None,
+            arguments: names.chain(call.command.env.keys().cloned()).collect(),
+            ..unknown_end(&call.first().id, open, self.options.agent.clone())
         }
     }
 
-    /// The end of what an attempt printed, as far as it is still there.
-    pub(super) fn output_end(&self, seq: u64) -> Result<Vec<u8>, RunError> {
+    /// The end of the output of an attempt, whose files are at `place` below the record, and how much
+    /// came before that.
+    pub(super) fn output_end(&self, place: &str) -> Result<(Vec<u8>, u64), RunError> {
         let store = &self.around.store;
-        let directory = store.home().attempt(&self.id(), seq);
-        let pieces = read_all(store.fs(), &directory)?;
-        Ok(pieces.into_iter().next_back().map_or(Vec::new(), |piece| piece.bytes))
+        if !is_below(place) {
+            return Ok((Vec::new(), 0));
+        }
+        let directory = store.home().record(&self.id()).join(place);
+        let last = read_all(store.fs(), &directory)?.into_iter().next_back();
+        Ok(last.map_or((Vec::new(), 0), |piece| (piece.bytes, piece.start)))
+    }
+}
+
+/// Returns the end of an attempt whose outcome is unknown.
+pub(super) fn unknown_end(task_id: &TaskId, open: &InFlight, agent: Agent) -> CommandFinished {
+    CommandFinished {
+        started_seq: open.seq,
+        task_id: task_id.clone(),
+        command: open.command.clone(),
+        arguments: Vec::new(),
+        agent,
+        status: CommandVerdict::Failure,
+        outcome: AttemptOutcome::Indeterminate,
+        exit_code: None,
+        signal: None,
+        duration_ms: 0,
+        error: None,
+        output_summary: None,
+        recovered: false,
+        log: Some(format!("attempts/{}", open.seq)),
+        resume: None,
     }
 }
 

@@ -177,7 +177,11 @@ impl Run<'_> {
         tries: &mut Tries,
     ) -> Result<Tried, RunError> {
         let command = call.command;
-        let said = if finish.bytes > 0 { self.output_end(open.seq)? } else { Vec::new() };
+        let said = if finish.bytes > 0 {
+            self.output_end(&format!("attempts/{}", open.seq))?.0
+        } else {
+            Vec::new()
+        };
         let mut last = flow::last_line(&said);
         let error = describe(finish, Some(command), last.as_deref());
         if command.interactive {
@@ -320,8 +324,7 @@ impl Run<'_> {
             ResumeAction::Skip => Ok(Some(CommandEnd::Skip("passed by after it failed".into()))),
             ResumeAction::Choose if !unknown => {
                 // The run that saw it fail ended before it could say so of the task.
-                let seq = log.and_then(|log| log.rsplit('/').next()?.parse().ok());
-                let said = seq.map_or(Ok(Vec::new()), |seq| self.output_end(seq))?;
+                let (said, _) = self.output_end(&log.unwrap_or_default())?;
                 let diagnosis = flow::diagnose(outcome, exit_code, &said);
                 Ok(Some(CommandEnd::Failed { error, diagnosis }))
             }

@@ -11,7 +11,6 @@ use super::{
     attending::until, run::Run, verification::overriding,
 };
 use crate::{
-    exec::read_all,
     flow::{self, Alternative, Way},
     model::{
         CommandSkipped, EventKind, Phase, PlanCommand, PlanTask, ResumeAction, TaskId, TaskRecord,
@@ -278,19 +277,16 @@ impl Run<'_> {
         let commands = record.map(TaskRecord::commands).unwrap_or_default();
         let last = commands.iter().rev().find(|command| command.error.is_some());
         let log = last.and_then(|command| command.log.as_deref());
-        let seq = log.and_then(|log| log.rsplit('/').next()?.parse().ok());
-        let (output, left_out) = match seq {
-            Some(seq) => self.output_to_show(seq)?,
-            None => (Vec::new(), 0),
-        };
+        let (output, start) = self.output_end(log.unwrap_or_default())?;
+        let cut = output.len().saturating_sub(MOST_OUTPUT);
         Ok(FailedTask {
             session_id: self.id(),
             task_id: task.id.clone(),
             name: name_of(task),
             command: last.map(|command| command.command.clone()),
             class: context.map_or_else(|| "unknown".into(), |context| context.error_type.clone()),
-            output,
-            left_out,
+            output: output[cut..].to_vec(),
+            left_out: start + cut as u64,
             alternatives: alternatives.to_vec(),
             dependants: self.dependants(&task.id),
         })
@@ -306,16 +302,6 @@ impl Run<'_> {
             }
         }
         found.split_off(1)
-    }
-
-    /// The end of what an attempt wrote, and how much came before.
-    fn output_to_show(&self, seq: u64) -> Result<(Vec<u8>, u64), RunError> {
-        let store = &self.around.store;
-        let pieces = read_all(store.fs(), &store.home().attempt(&self.id(), seq))?;
-        let Some(last) = pieces.into_iter().next_back() else { return Ok((Vec::new(), 0)) };
-        let cut = last.bytes.len().saturating_sub(MOST_OUTPUT);
-        let left_out = last.start + cut as u64;
-        Ok((last.bytes[cut..].to_vec(), left_out))
     }
 }
 

@@ -167,7 +167,7 @@ impl Execution {
 }
 
 /// Whether a place that a record names is within it.
-fn is_below(place: &str) -> bool {
+pub(super) fn is_below(place: &str) -> bool {
     let steps = Path::new(place).components();
     !place.is_empty() && steps.into_iter().all(|step| matches!(step, Component::Normal(_)))
 }

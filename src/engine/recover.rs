@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{Surroundings, lost_attempts::Rebuilder, sessions::agent_of, start::beginning};
+use super::{
+    Surroundings,
+    lost_attempts::{self, Remains},
+    sessions::agent_of,
+    start::beginning,
+};
 use crate::{
     disk::DiskError,
     exec::Attempt,
@@ -198,7 +203,8 @@ pub fn recover_by_hand(
         return Err(RecoverError::OtherPlan { id: id.clone(), approved, found: digest });
     }
     let mut rewrite = salvor.rewrite_anew(&around.clock.now());
-    nothing_runs(around, &salvor, &rewrite)?;
+    let attempts = salvor.attempts(&rewrite)?;
+    attempts.iter().try_for_each(|lost| Remains::read(around.store.fs(), id, lost).map(drop))?;
     salvor.keep_plan(plan)?;
     let (done, lost) = by_hand();
     let illegal = |source| RecoverError::Store(salvor.illegal(source));
@@ -325,22 +331,11 @@ fn take_up_attempts(
         Err(StoreError::Plan { .. }) => None,
         plan => plan?.filter(|plan| Some(plan.compute_digest()) == rescue.session.plan.digest),
     };
-    let mut rebuilder = Rebuilder::new(around.store.fs(), &salvor.survey.id, plan);
-    for attempt in &salvor.attempts(rewrite)? {
-        rebuilder.look_at(attempt)?;
-    }
-    let known = rescue.session.revision();
-    rebuilder.record(rewrite, known).map_err(|source| RecoverError::Store(salvor.illegal(source)))
-}
-
-/// Refuses to go on while something of the session still runs.
-fn nothing_runs(
-    around: &Surroundings,
-    salvor: &Salvor,
-    rewrite: &Rewrite,
-) -> Result<(), RecoverError> {
-    let mut rebuilder = Rebuilder::new(around.store.fs(), &salvor.survey.id, None);
-    salvor.attempts(rewrite)?.iter().try_for_each(|attempt| rebuilder.look_at(attempt))
+    let attempts = salvor.attempts(rewrite)?;
+    let read = |lost| Remains::read(around.store.fs(), &salvor.survey.id, lost);
+    let remains = attempts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    lost_attempts::record(&remains, rescue.session.revision(), plan.as_ref(), rewrite)
+        .map_err(|source| RecoverError::Store(salvor.illegal(source)))
 }
 
 /// Whether a plan has the place that a session is to go on at.

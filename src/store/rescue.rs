@@ -5,7 +5,7 @@
 //! before that step finds the old damage and does the same again, one after it finds a whole record.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -136,33 +136,24 @@ impl Salvor {
         StoreError::Illegal { id: self.survey.id.clone(), source }
     }
 
-    /// The attempts that `rewrite` says nothing of, and, in the order they began, those that it
-    /// holds for open.
+    /// The attempts that `rewrite` says nothing of, and those that it holds for open, in the order
+    /// they began.
     pub fn attempts(&self, rewrite: &Rewrite) -> Result<Vec<LostAttempt>, StoreError> {
+        let (store, id) = (&self.store, &self.survey.id);
         let aside = self.below_record(&rewrite.aside);
-        let session = rewrite.session.as_ref();
-        let open: BTreeSet<u64> = session
-            .into_iter()
-            .flat_map(|session| session.tasks.values())
-            .flat_map(|task| task.in_flight.iter().map(|open| open.seq))
-            .collect();
-        let here = self.store.attempts(&self.survey.id)?.into_iter();
-        let mut found: Vec<_> = here
-            .filter(|(seq, _)| *seq > rewrite.known || open.contains(seq))
-            .map(|(seq, directory)| {
-                let place = if seq > rewrite.known { aside.as_str() } else { "attempts" };
-                LostAttempt { seq, directory, log: format!("{place}/{seq}") }
-            })
-            .collect();
-        // One that has no directory has not begun.
-        for seq in open {
-            if !found.iter().any(|attempt| attempt.seq == seq) {
-                let directory = self.store.home.attempt(&self.survey.id, seq);
-                found.push(LostAttempt { seq, directory, log: format!("attempts/{seq}") });
+        let tasks = rewrite.session.iter().flat_map(|session| session.tasks.values());
+        let mut found = BTreeMap::new();
+        for seq in tasks.flat_map(|task| &task.in_flight).map(|open| open.seq) {
+            let directory = store.home.attempt(id, seq);
+            found.insert(seq, LostAttempt { seq, directory, log: format!("attempts/{seq}") });
+        }
+        for (seq, directory) in store.attempts(id)? {
+            if seq > rewrite.known {
+                let log = format!("{aside}/{seq}");
+                found.insert(seq, LostAttempt { seq, directory, log });
             }
         }
-        found.sort_unstable_by_key(|attempt| attempt.seq);
-        Ok(found)
+        Ok(found.into_values().collect())
     }
 
     /// Where attempts go that the journal of a rescue does not know; nowhere if it stays.

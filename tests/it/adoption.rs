@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::harness::{Home, processes, wait_until};
+use crate::harness::{Home, processes, skip, wait_until};
 
 /// Starts a plan whose one command says `begun`, waits for the file `go`, says `over` and exits
 /// with 7; kills the runner when it has begun.
@@ -178,7 +178,7 @@ fn an_attempt_of_another_boot_is_never_taken_for_a_result() {
     let output = Command::new("unshare").args(["-m", "sh", "-c", &script]).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     if stderr.contains("unshare") || stderr.contains("mount") {
-        println!("skipped: this machine lets us have no namespace: {stderr}");
+        skip(format!("this machine lets us have no namespace: {stderr}"));
         return;
     }
     assert_eq!(output.status.code(), Some(4), "{stderr}");

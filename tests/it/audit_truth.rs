@@ -12,7 +12,7 @@ use agentic_provision::{
 };
 use serde_json::Value;
 
-use crate::harness::{Home, overlay::Overlay};
+use crate::harness::{Home, overlay::Overlay, skip};
 
 /// Every program of the catalog: the task; its programs, any of which is enough, or all that are
 /// joined by `+`; and the names that package managers know it by.
@@ -272,7 +272,7 @@ fn the_audit_of_this_very_machine_agrees_with_its_package_managers_and_its_path(
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let audit: Value = serde_json::from_slice(&output.stdout).unwrap();
     if !cfg!(target_os = "linux") {
-        println!("skipped: what is compared with is a thing of Debian");
+        skip("what is compared with is a thing of Debian");
         return;
     }
     let independent = Machine::ask(|line| {

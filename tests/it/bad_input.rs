@@ -6,15 +6,17 @@ use std::{
     os::unix::{
         ffi::OsStrExt,
         fs::{PermissionsExt, symlink},
-        process::CommandExt,
     },
-    path::{Path, PathBuf},
-    process::Command,
+    path::Path,
 };
 
 use serde_json::json;
 
-use crate::harness::{Home, ID, Output, tree, walk_script};
+use crate::harness::{
+    Home, ID, Output, skip, tree,
+    unprivileged::{is_root, unprivileged, unprivileged_home},
+    walk_script,
+};
 
 const MID_SESSION: &str = include_str!("fixtures/legacy/mid_session.json");
 
@@ -256,50 +258,6 @@ fn a_home_that_is_a_symbolic_link_or_a_file() {
 
 // The rest needs another user: root is above permissions.
 
-const NOBODY: u32 = 65534;
-
-fn root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-/// A copy of the binary that anyone can run, wherever the build directory is.
-fn public_binary(place: &Path) -> PathBuf {
-    let copy = place.join("provision");
-    fs::copy(env!("CARGO_BIN_EXE_provision"), &copy).unwrap();
-    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
-    copy
-}
-
-/// The same binary in the same home, as a user whom permissions bind.
-fn unprivileged(home: &Home, binary: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(binary);
-    command.env_clear().env("AGENTIC_PROVISION_HOME", home.path().join("inner")).args(arguments);
-    if root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    command
-}
-
-/// A home inside the home, with one session, owned by whoever [`unprivileged`] is.
-fn unprivileged_home() -> (Home, PathBuf) {
-    // Not in memory: programs may not be allowed to run from there.
-    let home = Home::in_temporary_directory().damaged();
-    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let inner = home.path().join("inner");
-    fs::create_dir(&inner).unwrap();
-    fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
-    if root() {
-        std::os::unix::fs::chown(&inner, Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    let binary = public_binary(home.path());
-    let script = home.script("script.jsonl", walk_script());
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
-    let arguments = ["__script", "--session", ID, script.to_str().unwrap()];
-    let output = Output::of(&mut unprivileged(&home, &binary, &arguments));
-    assert_eq!(output.code, Some(0), "{}", output.stderr);
-    (home, binary)
-}
-
 fn set_modes(root: &Path, directories: u32, files: u32) {
     for (path, ..) in tree(root) {
         let mode = if path.is_dir() { directories } else { files };
@@ -349,9 +307,9 @@ fn an_unreadable_document_is_not_called_damaged() {
 }
 
 #[test]
-fn the_home_of_another_user_is_refused_by_root() {
-    if !root() {
-        println!("skipped: only root can look into another user's home");
+fn the_home_of_another_user_is_refused_by_is_root() {
+    if !is_root() {
+        skip("only root can look into another user's home");
         return;
     }
     let (home, _) = unprivileged_home();

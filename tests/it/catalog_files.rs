@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use crate::{
     catalog_mistakes::{SOUND, validate, written},
-    harness::{Home, Output},
+    harness::{
+        Home, Output,
+        unprivileged::{unprivileged, unprivileged_home},
+    },
     hostile_yaml,
 };
 
@@ -100,18 +103,16 @@ fn what_is_not_there_or_not_a_catalog_is_a_usage_error() {
 
 #[test]
 fn a_folder_that_cannot_be_entered_is_named() {
-    if rustix::process::geteuid().is_root() {
-        println!("skipped: root enters every folder");
-        return;
-    }
-    let home = Home::new();
+    let (home, binary) = unprivileged_home();
     let folder = home.path().join("closed");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
-    let output = home.run(&["catalog", "validate", folder.to_str().unwrap()]);
+    let arguments = ["catalog", "validate", folder.to_str().unwrap()];
+    let output = Output::of(&mut unprivileged(&home, &binary, &arguments));
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!(output.code, Some(2));
-    assert!(output.stderr.contains("Permission denied"), "{}", output.stderr);
+    assert_eq!(output.code, Some(8), "{}", output.stderr);
+    assert!(output.stdout.contains("it cannot be read: Permission denied"), "{}", output.stdout);
+    assert!(output.stdout.contains(folder.to_str().unwrap()), "{}", output.stdout);
 }
 
 #[test]

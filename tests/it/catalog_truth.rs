@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     audit_truth::assert_tells_the_truth,
-    harness::overlay::Overlay,
+    harness::{overlay::Overlay, skip},
     real_apt::{WANTED, is_installed},
 };
 
@@ -146,7 +146,7 @@ fn assert_chain_of_three(machine: &Overlay, document: &Value) {
 #[test]
 fn tasks_of_every_kind_do_what_they_say() {
     if std::env::var_os("PROVISION_TEST_PACKAGES").is_none() {
-        println!("skipped: it fetches from package registries (tests/run asks for that)");
+        skip("it fetches from package registries (tests/run asks for that)");
         return;
     }
     let Some(machine) = bare_machine() else { return };

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output};
+use crate::harness::{Home, Output, skip};
 
 /// Where machines of all kinds keep whom they trust.
 const TRUSTED: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -55,7 +55,7 @@ fn tasks() -> Value {
 #[test]
 fn each_finds_what_the_one_before_brought() {
     if std::env::var_os("PROVISION_TEST_PACKAGES").is_none() {
-        println!("skipped: it fetches from package registries (tests/run asks for that)");
+        skip("it fetches from package registries (tests/run asks for that)");
         return;
     }
     let home = Home::new();

@@ -15,7 +15,7 @@ use crate::{
     harness::{
         Home, ID, Output, processes,
         screen::{CTRL_C, ENTER, ESCAPE, Screen, USUAL},
-        wait_until,
+        skip, wait_until,
     },
     workshop::{Workshop, pairs},
 };
@@ -263,7 +263,7 @@ fn after_restart(shop: &Workshop, words: &str) -> Option<Output> {
         .env("AGENTIC_PROVISION_HOME", shop.home.path());
     let output = Output::of(&mut command);
     if output.stderr.contains("unshare") || output.stderr.contains("mount") {
-        println!("skipped: this machine lets us have no namespace: {}", output.stderr);
+        skip(format!("this machine lets us have no namespace: {}", output.stderr));
         return None;
     }
     Some(output)

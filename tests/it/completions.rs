@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::harness::{Home, Output};
+use crate::harness::{Home, Output, skip};
 
 /// A shell as somebody would start it who has `provision`, and nothing else of their own.
 fn shell(home: &Home, name: &str) -> Option<Command> {
@@ -20,7 +20,7 @@ fn shell(home: &Home, name: &str) -> Option<Command> {
         .into_iter()
         .find(|program| program.exists())
     else {
-        println!("skipped: there is no {name} here");
+        skip(format!("there is no {name} here"));
         return None;
     };
     Some(with_surroundings(Command::new(program), home))

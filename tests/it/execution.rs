@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output, wait_until};
+use crate::harness::{Home, Output, skip, wait_until};
 
 fn task<'a>(document: &'a Value, id: &str) -> &'a Value {
     &document["tasks"][id]
@@ -305,7 +305,7 @@ fn a_session_of_another_machine_is_not_resumed() {
     );
     let id = home.latest();
     if home.document("failed", &id)["meta"]["machine"]["machine_id"].is_null() {
-        println!("skipped: this machine has no id of its own");
+        skip("this machine has no id of its own");
         return;
     }
     let other = Home::new().damaged();

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, ID, walk_script};
+use crate::harness::{Home, ID, skip, walk_script};
 
 /// A small file system, gone when dropped; `None` where this machine does not let us.
 struct SmallDisk(PathBuf);
@@ -25,7 +25,7 @@ impl SmallDisk {
             .status()
             .is_ok_and(|status| status.success());
         if !mounted {
-            println!("skipped: this machine does not let us mount a small tmpfs");
+            skip("this machine does not let us mount a small tmpfs");
         }
         mounted.then_some(Self(path))
     }

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::harness::{Home, Output};
+use crate::harness::{Home, Output, skip};
 
 /// The commands that have a page, by the words that name them.
 fn commands(home: &Home) -> Vec<Vec<String>> {
@@ -86,7 +86,7 @@ fn pages_are_clean_to_those_who_set_them() {
         let page = entry.unwrap().path();
         let groff = Command::new("groff").args(["-man", "-ww", "-Tutf8"]).arg(&page).output();
         let Ok(groff) = groff else {
-            println!("skipped: there is no groff here");
+            skip("there is no groff here");
             return;
         };
         assert_eq!(String::from_utf8_lossy(&groff.stderr), "", "{}", page.display());

@@ -12,7 +12,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Output, faketime::faketime, overlay::Overlay, terminal::Terminal};
+use crate::harness::{
+    Home, Output, faketime::faketime, overlay::Overlay, skip, terminal::Terminal,
+};
 
 /// How a command fails that asks something. One that waited would be ended for it, and say so.
 fn class_of(home: &Home, command: &str) -> (String, Value) {
@@ -90,7 +92,7 @@ fn git_does_not_ask_who_you_are() {
 #[test]
 fn npm_does_not_wait_for_a_login() {
     if !Path::new("/usr/bin/npm").exists() {
-        println!("skipped: npm is not installed (tests/run installs it)");
+        skip("npm is not installed (tests/run installs it)");
         return;
     }
     let port = server_that_wants_a_name();
@@ -102,7 +104,7 @@ fn npm_does_not_wait_for_a_login() {
 #[test]
 fn ssh_does_not_ask_whether_a_host_is_known() {
     if !Path::new("/usr/sbin/sshd").exists() {
-        println!("skipped: sshd is not installed (tests/run installs it)");
+        skip("sshd is not installed (tests/run installs it)");
         return;
     }
     let Some(machine) = Overlay::with_apt() else { return };

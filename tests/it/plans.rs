@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     catalog_mistakes::written,
-    harness::{Home, Output, tree},
+    harness::{Home, Output, skip, tree},
     start::painted,
 };
 
@@ -212,7 +212,7 @@ default_cli_tools: [fire, water]
 ",
     );
     if !std::path::Path::new("/etc/debian_version").exists() {
-        println!("skipped: what is missing here is Debian's variant");
+        skip("what is missing here is Debian's variant");
         return;
     }
     let before = tree(home.path());

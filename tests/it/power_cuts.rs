@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Generator, Home, processes, seed, soak, wait_until};
+use crate::harness::{Generator, Home, processes, seed, skip, soak, wait_until};
 
 /// An ext4 file system in a file, mounted; gone when dropped.
 struct Disk {
@@ -31,8 +31,8 @@ impl Disk {
         let formatted = quiet(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&disk.image));
         let ready = formatted && disk.mount() && cut_power_is_known();
         if !ready {
-            println!(
-                "skipped: this machine lets us mount no ext4 of our own (root, mkfs.ext4 and perl are needed)"
+            skip(
+                "this machine lets us mount no ext4 of our own (root, mkfs.ext4 and perl are needed)",
             );
         }
         ready.then_some(disk)

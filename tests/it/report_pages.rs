@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    harness::Home,
+    harness::{Home, skip},
     toolbox::{Toolbox, read},
 };
 
@@ -18,7 +18,7 @@ use crate::{
 fn modules() -> Option<PathBuf> {
     let place = std::env::var_os("PROVISION_TEST_BROWSER").map(PathBuf::from);
     if place.is_none() {
-        println!("skipped: it needs Chromium and two npm packages (tests/run sets them up)");
+        skip("it needs Chromium and two npm packages (tests/run sets them up)");
     }
     place
 }

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Home, Output,
+    Home, Output, skip,
     terminal::{self, Terminal},
 };
 
@@ -199,7 +199,7 @@ fn owner_group_and_mode_are_kept() {
     if root {
         std::os::unix::fs::chown(&rc, Some(12_345), Some(54_321)).unwrap();
     } else {
-        println!("skipped: only root can give files away");
+        skip("only root can give files away");
     }
     let facts = || {
         let there = fs::metadata(&rc).unwrap();
@@ -605,7 +605,7 @@ fn fresh_shells_find_the_tool() {
             .output();
         match said {
             Ok(said) => assert_eq!(String::from_utf8_lossy(&said.stdout), "it works\n", "{shell}"),
-            Err(_) if shell != "bash" => println!("skipped: there is no {shell} here"),
+            Err(_) if shell != "bash" => skip(format!("there is no {shell} here")),
             Err(error) => panic!("{error}"),
         }
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{
     overlay::Overlay,
     screen::{CTRL_C, ENTER, Screen, USUAL},
+    skip,
     terminal::Terminal,
     wait_until,
 };
@@ -23,7 +24,7 @@ impl Machine {
     fn new(sudoers: &str) -> Option<Self> {
         let overlay = Overlay::with_apt()?;
         if overlay.run(&["sh", "-c", "command -v sudo && command -v script"]).code != Some(0) {
-            println!("skipped: sudo or script is not installed");
+            skip("sudo or script is not installed");
             return None;
         }
         overlay.said(&["useradd", "--create-home", "--shell", "/bin/bash", "ada"]);

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{Home, Output};
+use super::{Home, Output, skip};
 
 /// The library that lies about the time; `None` where it is not installed.
 pub fn faketime() -> Option<PathBuf> {
@@ -17,7 +17,7 @@ pub fn faketime() -> Option<PathBuf> {
     let found = String::from_utf8(found.stdout).unwrap();
     let library = found.lines().next().map(PathBuf::from);
     if library.is_none() {
-        println!("skipped: faketime is not installed (tests/run installs it)");
+        skip("faketime is not installed (tests/run installs it)");
     }
     library
 }

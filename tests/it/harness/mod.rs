@@ -8,7 +8,10 @@ pub mod overlay;
 pub mod processes;
 mod schema;
 pub mod screen;
+mod skip;
 pub mod terminal;
+pub mod unprivileged;
+mod watchdog;
 
 use std::{
     ffi::OsStr,
@@ -30,6 +33,8 @@ use tempfile::TempDir;
 
 pub use events::{Generator, created, long_walk, task, walk_script};
 pub use schema::{assert_document, assert_line, document_problems, line_problems};
+pub use skip::skip;
+pub use watchdog::Watch;
 
 pub const ID: &str = "prov-20260202-143052-a7b3";
 
@@ -38,6 +43,7 @@ pub const ID: &str = "prov-20260202-143052-a7b3";
 pub struct Home {
     directory: TempDir,
     damaged: bool,
+    _watch: Watch,
 }
 
 pub struct Output {
@@ -67,7 +73,9 @@ impl Home {
         fs::create_dir_all(&place).unwrap();
         let directory = tempfile::Builder::new().prefix("provision-").tempdir_in(place).unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        Self { directory, damaged: false }
+        let path = directory.path().to_string_lossy().into_owned();
+        let watch = Watch::start(move || processes::with_in_environment(&path));
+        Self { directory, damaged: false, _watch: watch }
     }
 
     /// A copy of a home that was recorded by an earlier version of the program.
@@ -119,7 +127,8 @@ impl Home {
         command
     }
 
-    fn program(&self, name: &str) -> Command {
+    /// A program, with this home and nothing of the tester's environment.
+    pub fn program(&self, name: &str) -> Command {
         let mut command = Command::new(name);
         command
             .env_clear()

@@ -6,12 +6,13 @@ use std::{
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::{Arc, OnceLock},
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Output, assert_document, assert_line, processes};
+use super::{Output, Watch, assert_document, assert_line, processes, skip};
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Not that of anyone on this machine, who may have sessions and settings of their own.
@@ -56,6 +57,7 @@ pub struct Overlay {
     /// All that there was inside when nothing had been started.
     idle: Vec<u32>,
     _mount_point: TempDir,
+    _watch: Watch,
 }
 
 impl Overlay {
@@ -79,11 +81,16 @@ impl Overlay {
         } else {
             return Some(Self::new(shared));
         };
-        println!("skipped: {why_not}");
+        skip(why_not);
         None
     }
 
     fn new(shared: &[PathBuf]) -> Self {
+        let init_of_watch = Arc::new(OnceLock::new());
+        let init_seen = Arc::clone(&init_of_watch);
+        let watch = Watch::start(move || {
+            init_seen.get().map_or_else(Vec::new, |init| processes::in_namespace_of(*init))
+        });
         let mount_point = tempfile::Builder::new().prefix("provision-").tempdir().unwrap();
         let mut keeper = Command::new("unshare")
             .args(["--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", INIT, "init"])
@@ -104,8 +111,9 @@ impl Overlay {
             let _ = keeper.wait();
             panic!("this machine has root and apt-get, and must let us mount an overlay:\n{why}");
         };
+        let _ = init_of_watch.set(init);
         let idle = processes::in_namespace_of(init);
-        let overlay = Self { keeper, init, idle, _mount_point: mount_point };
+        let overlay = Self { keeper, init, idle, _mount_point: mount_point, _watch: watch };
         fs::create_dir(overlay.path(HOME)).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_provision"), overlay.path("/usr/local/bin/provision"))
             .unwrap();

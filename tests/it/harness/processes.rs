@@ -36,6 +36,21 @@ pub fn children_of(parent: u32) -> Vec<u32> {
     all().filter(is_child).collect()
 }
 
+/// The clock ticks that a process, or a thread `PID/task/TID`, has computed for; 0 if it is gone.
+pub fn ticks(process: &str) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    // Those of the process itself and those it spent in the kernel.
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// The bytes that a process has written so far; 0 if it is gone.
+pub fn bytes_written(pid: u32) -> u64 {
+    let io = String::from_utf8(read(pid, "io")).unwrap_or_default();
+    let line = io.lines().find_map(|line| line.strip_prefix("wchar:"));
+    line.and_then(|line| line.trim().parse().ok()).unwrap_or(0)
+}
+
 /// The letter for what a process is about, `T` if it was stopped; `None` if it is gone.
 pub fn state(pid: u32) -> Option<char> {
     stat(pid).map(|(state, _)| state)

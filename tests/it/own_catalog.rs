@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::LazyLock,
     thread,
 };
@@ -17,7 +17,7 @@ use agentic_provision::{
     model::{AnswerAction, PackageManager, Platform, Task},
 };
 
-use crate::harness::Home;
+use crate::harness::{Home, skip, stub};
 
 static CATALOG: LazyLock<Catalog> =
     LazyLock::new(|| Catalog::load(&Fs::real(), &[LayerSource::Embedded]).unwrap());
@@ -175,47 +175,71 @@ fn bash_understands_every_command() {
 }
 
 /// In a home where nothing is installed: what is gone must not make each new shell complain.
-#[test]
-fn lines_for_shells_are_understood_say_nothing_and_add_to_path_only_once() {
+/// Programs that lines for shells look for.
+fn programs_in(lines: &str) -> impl Iterator<Item = &str> {
+    let words: Vec<_> = lines.split([' ', '\n', ';']).collect();
+    let looked_for = |pair: &[&str]| matches!(pair[0], "-v" | "-q");
+    let found: Vec<_> =
+        words.windows(2).filter(|pair| looked_for(pair)).map(|pair| pair[1]).collect();
+    found.into_iter()
+}
+
+/// Runs the lines of a task twice in an interactive shell that finds only `uname`, and, with
+/// `stand_ins`, programs that print nothing in place of the tools that the lines look for. Returns the PATH after each time.
+fn paths_after(shell: &str, lines: &str, stand_ins: bool) -> std::io::Result<Vec<String>> {
     let home = tempfile::tempdir().unwrap();
-    for place in [".local/bin", "go/bin", ".cargo/bin", ".local/share/fnm"] {
+    for place in [".local/bin", "go/bin", ".cargo/bin", ".local/share/fnm", "bin"] {
         fs::create_dir_all(home.path().join(place)).unwrap();
     }
-    let shells: [(&str, &[&str], &str); 3] = [
-        ("bash", &["--norc", "-ic"], "echo $PATH"),
-        ("zsh", &["-f", "-ic"], "echo $PATH"),
-        ("fish", &["-N", "-ic"], "echo $PATH"),
-    ];
-    for (shell, arguments, show) in shells {
+    std::os::unix::fs::symlink("/bin/uname", home.path().join("bin/uname")).unwrap();
+    for program in programs_in(lines).filter(|_| stand_ins) {
+        stub(&home.path().join("bin"), program, "true");
+    }
+    // Files of packages are none of the shell's here.
+    let lines = lines.replace("/usr/share/", "/nonexistent/");
+    let arguments: &[&str] = match shell {
+        "bash" => &["--norc", "-ic"],
+        "zsh" => &["-f", "-ic"],
+        _ => &["-N", "-ic"],
+    };
+    let program = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(shell));
+    let program = program.into_iter().find(|program| program.exists());
+    let output = Command::new(program.unwrap_or_else(|| shell.into()))
+        .args(arguments)
+        .arg(format!("{lines}\necho $PATH\n{lines}\necho $PATH\n"))
+        .env_clear()
+        .env("HOME", home.path())
+        .env("PATH", home.path().join("bin"))
+        .env("TERM", "dumb")
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Without a terminal, bash cannot control jobs.
+    let told = said
+        .lines()
+        .filter(|line| !line.contains("job control") && !line.contains("terminal process group"));
+    assert_eq!(told.collect::<Vec<_>>(), Vec::<&str>::new(), "{shell}: {lines}");
+    assert!(output.status.success(), "{shell}: {lines}");
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(Into::into).collect())
+}
+
+#[test]
+fn lines_for_shells_are_understood_say_nothing_and_add_to_path_only_once() {
+    for shell in ["bash", "zsh", "fish"] {
         let mut checked = 0;
         for task in tasks() {
             let text = task.shell_integration.texts().find(|(name, _)| *name == shell);
             let Some((_, lines)) = text else { continue };
-            let twice = format!("{lines}\n{show}\n{lines}\n{show}\n");
-            let output = Command::new(shell)
-                .args(arguments)
-                .arg(twice)
-                .env_clear()
-                .env("HOME", home.path())
-                .env("PATH", "/usr/bin:/bin")
-                .env("TERM", "dumb")
-                .output();
-            let Ok(output) = output else {
-                assert_ne!(shell, "bash");
-                println!("skipped: there is no {shell} here");
+            let paths = [false, true].map(|stand_ins| paths_after(shell, lines, stand_ins));
+            if let Err(error) = &paths[0] {
+                assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+                skip(format!("there is no {shell} here"));
                 break;
-            };
-            let said = String::from_utf8_lossy(&output.stderr);
-            // Without a terminal, bash cannot control jobs.
-            let told = said.lines().filter(|line| {
-                !line.contains("job control") && !line.contains("terminal process group")
-            });
-            assert_eq!(told.collect::<Vec<_>>(), Vec::<&str>::new(), "{}: {shell}", task.id);
-            assert!(output.status.success(), "{}: {shell}", task.id);
-            let paths = String::from_utf8_lossy(&output.stdout).into_owned();
-            let paths: Vec<_> = paths.lines().collect();
-            assert_eq!(paths.len(), 2, "{}: {shell}: {paths:?}", task.id);
-            assert_eq!(paths[0], paths[1], "{}: {shell}", task.id);
+            }
+            for paths in paths.map(Result::unwrap) {
+                assert_eq!(paths.len(), 2, "{}: {shell}: {paths:?}", task.id);
+                assert_eq!(paths[0], paths[1], "{}: {shell}", task.id);
+            }
             checked += 1;
         }
         assert!(checked == 0 || checked > 10, "{shell}: {checked}");
@@ -309,7 +333,7 @@ fn named_in_commands(task: &Task) -> Vec<(PackageManager, String)> {
 fn is_asked_for() -> bool {
     let is_asked_for = std::env::var_os("PROVISION_TEST_PACKAGES").is_some();
     if !is_asked_for {
-        println!("skipped: tests/run looks packages up");
+        skip("tests/run looks packages up");
     }
     is_asked_for
 }

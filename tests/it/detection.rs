@@ -1,13 +1,15 @@
 //! What is there already: looked for side by side, and nobody is waited for for ever.
 
-use std::{fmt::Write, fs, os::unix::fs::symlink, process::Command};
+use std::{collections::BTreeMap, fmt::Write, fs, os::unix::fs::symlink, process::Command};
 
 use agentic_provision::exec::Environment;
 use serde_json::Value;
 
 use crate::{
     catalog_mistakes::written,
-    harness::{Generator, Home, processes::with_in_command_line, seed, soak, stub, wait_until},
+    harness::{
+        Generator, Home, processes::with_in_command_line, seed, skip, soak, stub, wait_until,
+    },
 };
 
 fn task(id: &str, check: &str) -> String {
@@ -232,4 +234,46 @@ fn completion_runs_no_probe_of_an_unplanned_task() {
     assert!(baseline["present"]["planned"].is_object(), "{baseline}");
     let absent = baseline["absent"].as_array().unwrap();
     assert!(absent.contains(&"by-file".into()) && !absent.contains(&"other".into()), "{baseline}");
+}
+
+/// Every process of a session is the program, its supervisors, bash, or named by the plan.
+#[test]
+fn session_spawns_only_planned_processes() {
+    let home = Home::new();
+    let check = "cat ~/there-one && test -e ~/there-one";
+    let two = task("two", "test -e ~/two");
+    with_tasks(&home, &(task("one", check).replace("touch ~/one", "touch ~/there-one") + &two));
+    let program = home.command(&["start", "--add", "one,two", "--yes", "--no-input"]);
+    let calls = home.path().join("calls");
+    let mut strace = home.program("strace");
+    strace.args(["-f", "-qq", "-s", "1000", "-e", "trace=execve", "-e", "status=successful", "-o"]);
+    strace.arg(&calls).arg(program.get_program()).args(program.get_args());
+    match strace.output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => return skip(format!("strace does not start: {error}")),
+    }
+    let calls = fs::read_to_string(calls).unwrap();
+    let arguments = |line: &str| {
+        let list = line.split_once(", [")?.1.split_once(']')?.0;
+        Some(list.split(", ").map(|word| word.trim_matches('"').to_owned()).collect::<Vec<_>>())
+    };
+    let own = env!("CARGO_BIN_EXE_provision");
+    let mut spawned = BTreeMap::<String, usize>::new();
+    for words in calls.lines().filter_map(arguments) {
+        let name = match &*words[0] {
+            "/proc/self/exe" => words[1].clone(),
+            program if program == own => "provision".into(),
+            "/bin/bash" => words[4].clone(),
+            _ => words.join(" "),
+        };
+        *spawned.entry(name).or_default() += 1;
+    }
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let cat = format!("cat {}", path("there-one"));
+    let touch = ["there-one", "two"].map(|name| format!("touch {}", path(name)));
+    let planned = ["provision", "__supervise", check, "touch ~/there-one", "touch ~/two"];
+    let planned: Vec<_> =
+        planned.into_iter().chain([&*cat]).chain(touch.iter().map(|t| &**t)).collect();
+    assert!(spawned.keys().all(|name| planned.contains(&&**name)), "{spawned:#?}");
+    assert_eq!((spawned["provision"], spawned["touch ~/two"]), (1, 1), "{spawned:#?}");
 }

@@ -48,17 +48,15 @@ pub(super) fn advance(
         if gates.is_empty() {
             return output::data(&format!("nothing stands in the way of {id}\n"));
         }
-        let mut failure =
-            Failure::new(Kind::Undecided, format!("session {id} cannot leave its phase yet"));
-        failure.causes = gates.iter().map(face::gate_text).collect();
-        failure.hints.push(format!("`provision status {id}` says what comes next"));
-        failure.session = Some(id);
-        return Err(failure);
+        let message = format!("session {id} cannot leave its phase yet");
+        return Err(Failure::new(Kind::Undecided, message)
+            .causes(gates.iter().map(face::gate_text))
+            .hint(format!("`provision status {id}` says what comes next"))
+            .session(id));
     }
     let Some(reason) = reason else {
-        let mut failure = Failure::new(Kind::Usage, "forcing a gate needs a reason");
-        failure.hints.push(format!("provision advance {id} --force --reason TEXT"));
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, "forcing a gate needs a reason")
+            .hint(format!("provision advance {id} --force --reason TEXT")));
     };
     let gates = engine::force(&around, &id, reason)?;
     if settings.json {

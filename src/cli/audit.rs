@@ -17,7 +17,7 @@ use crate::{
     catalog::Catalog,
     engine::{self, Audit, Scope, Surroundings},
     face::{self, Sheet},
-    model::{Agent, TaskId, nearest},
+    model::{Agent, TaskId},
 };
 
 /// The machine is not as its sessions left it.
@@ -33,9 +33,8 @@ pub(super) fn run(settings: &Settings, args: &AuditArgs) -> Result<ExitCode, Fai
     }
     if settings.json && args.html.as_deref() == Some(Path::new(STDOUT)) {
         let message = "a page and a JSON document cannot both go to standard output";
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.hints.push("name a file: provision --json audit --html audit.html".into());
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, message)
+            .hint("name a file: provision --json audit --html audit.html"));
     }
     let session = args.session.as_deref().map(|name| around.store.resolve(name)).transpose()?;
     let scope = Scope { category: args.category.clone(), session, quick: args.quick };
@@ -84,10 +83,9 @@ fn adopt(
             if settings.json {
                 output::json_document(&face::audit_json(audit, None))?;
             }
-            let mut failure =
-                Failure::new(Kind::Undecided, "nothing was adopted: that is for you to say");
-            failure.hints.push("read what has changed; then: provision audit --adopt --yes".into());
-            return Err(failure);
+            let message = "nothing was adopted: that is for you to say";
+            return Err(Failure::new(Kind::Undecided, message)
+                .hint("read what has changed; then: provision audit --adopt --yes"));
         }
     }
     let agent = if yes { Agent::unattended() } else { Agent::user() };
@@ -112,13 +110,10 @@ fn explain(
 ) -> Result<ExitCode, Failure> {
     let Some(told) = engine::explain(around, catalog, task)? else {
         let message = format!("neither the catalog nor a session knows `{task}`");
-        let mut failure = Failure::new(Kind::Usage, message);
         let known = catalog.tasks().map(|listed| listed.item.id.as_str());
-        if let Some(near) = nearest(task.as_str(), known) {
-            failure.hints.push(format!("did you mean `{near}`?"));
-        }
-        failure.hints.push("`provision audit` names all there are".into());
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, message)
+            .did_you_mean(task.as_str(), known)
+            .hint("`provision audit` names all there are"));
     };
     for note in &told.notes {
         output::warning(note);
@@ -137,12 +132,9 @@ fn no_category(audit: &Audit, category: &str, is_of_session: bool) -> Failure {
     } else {
         format!("there is no category `{category}`")
     };
-    let mut failure = Failure::new(Kind::Usage, message);
     let names: Vec<_> = audit.categories.iter().map(String::as_str).collect();
-    if !names.is_empty() {
-        failure.hints.push(format!("there are: {}", names.join(", ")));
-    }
-    failure
+    let known = (!names.is_empty()).then(|| format!("there are: {}", names.join(", ")));
+    Failure::new(Kind::Usage, message).hints(known)
 }
 
 /// As wide as the terminal that it goes to.

@@ -37,9 +37,8 @@ fn list(settings: &Settings, category: Option<&str>) -> Result<(), Failure> {
         let mut names: Vec<_> = catalog.tasks().map(|task| task.item.category.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let mut failure = Failure::new(Kind::Usage, format!("there is no category `{category}`"));
-        failure.hints.push(format!("there are: {}", names.join(", ")));
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, format!("there is no category `{category}`"))
+            .hint(format!("there are: {}", names.join(", "))));
     }
     let profiles: Vec<_> = catalog.profiles().filter(|_| category.is_none()).collect();
     if settings.json {
@@ -93,25 +92,21 @@ fn not_shown(settings: &Settings, catalog: &Catalog, id: &str) -> Failure {
     mistakes.extend(catalog.mistakes_of_profile(id));
     let need = catalog.unsound_need_of(id);
     if !mistakes.is_empty() || need.is_some() {
-        let mut failure =
-            Failure::new(Kind::InvalidCatalog, format!("`{id}` cannot be used as it is written"));
-        failure.causes.extend(mistakes.iter().take(SOME).map(|found| found.placed()));
+        let message = format!("`{id}` cannot be used as it is written");
+        let mut failure = Failure::new(Kind::InvalidCatalog, message)
+            .causes(mistakes.iter().take(SOME).map(|found| found.placed()));
         if let Some(need) = need.filter(|_| mistakes.is_empty()) {
-            failure.causes.push(format!("it needs `{need}`, which cannot be used"));
-            failure
-                .causes
-                .extend(catalog.mistakes_of(need.as_str()).take(SOME).map(Diagnostic::placed));
+            failure = failure
+                .cause(format!("it needs `{need}`, which cannot be used"))
+                .causes(catalog.mistakes_of(need.as_str()).take(SOME).map(Diagnostic::placed));
         }
-        failure.hints.push(format!("`{}` shows all", settings.validation()));
-        return failure;
+        return failure.hint(format!("`{}` shows all", settings.validation()));
     }
-    let mut failure =
-        Failure::new(Kind::Usage, format!("there is no task or profile `{id}` in the catalog"));
     let tasks = catalog.tasks().map(|task| task.item.id.as_str());
     let names = tasks.chain(catalog.profiles().map(|profile| profile.item.id()));
-    failure.hints.extend(nearest(id, names).map(|name| format!("did you mean `{name}`?")));
-    failure.hints.push("`provision catalog list` shows what there is".into());
-    failure
+    Failure::new(Kind::Usage, format!("there is no task or profile `{id}` in the catalog"))
+        .did_you_mean(id, names)
+        .hint("`provision catalog list` shows what there is")
 }
 
 fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<(), Failure> {
@@ -145,9 +140,8 @@ fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<()
         |found: &&Diagnostic| found.source.layer >= before || !earlier.contains(&found.placed());
     let found: Vec<_> = catalog.diagnostics.iter().filter(is_asked).collect();
     if counts.files == 0 && found.is_empty() {
-        let mut failure = Failure::new(Kind::Usage, "there is no YAML file to validate");
-        failure.hints.push("files of a catalog end in .yaml or .yml".into());
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, "there is no YAML file to validate")
+            .hint("files of a catalog end in .yaml or .yml"));
     }
     if settings.json {
         output::json_document(&face::ValidationReport::new(&counts, &found))?;
@@ -183,9 +177,6 @@ pub(super) fn load(settings: &Settings) -> Result<Catalog, Failure> {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        let mut failure = Self::new(Kind::Usage, error.to_string());
-        failure.causes = super::failure::causes(&error);
-        failure.hints.push("a catalog is a folder of YAML files, or one of them".into());
-        failure
+        Self::of(Kind::Usage, &error).hint("a catalog is a folder of YAML files, or one of them")
     }
 }

@@ -81,10 +81,9 @@ fn nothing_new(
 ) -> Result<ExitCode, Failure> {
     let id = inherited.session();
     if tasks.is_empty() {
-        let mut failure = Failure::new(Kind::Usage, "which tools should be added?");
-        failure.hints.push(format!("provision expand {id} TASK…"));
-        failure.hints.push("`provision catalog list` names them".into());
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, "which tools should be added?")
+            .hint(format!("provision expand {id} TASK…"))
+            .hint("`provision catalog list` names them"));
     }
     if settings.json {
         // Whoever read along may have gone.

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    model::{SessionId, TaskId, Timestamp, named},
+    model::{SessionId, TaskId, Timestamp, named, nearest},
     store::StoreError,
 };
 
@@ -71,15 +71,49 @@ impl Failure {
         }
     }
 
-    fn because(mut self, error: &dyn Error) -> Self {
-        self.causes.push(error.to_string());
-        self.causes.extend(causes(error));
+    /// Returns a failure with the message and the sources of an error.
+    pub(super) fn of(kind: Kind, error: &dyn Error) -> Self {
+        Self { causes: causes(error), ..Self::new(kind, error.to_string()) }
+    }
+
+    /// Adds an error and its sources to the causes.
+    pub(super) fn because(self, error: &dyn Error) -> Self {
+        self.cause(error.to_string()).causes(causes(error))
+    }
+
+    pub(super) fn cause(self, cause: impl Into<String>) -> Self {
+        self.causes([cause.into()])
+    }
+
+    pub(super) fn causes(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        self.causes.extend(causes);
         self
     }
 
-    fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        self.hints([hint.into()])
+    }
+
+    pub(super) fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        self.hints.extend(hints);
         self
+    }
+
+    /// Adds a hint with the known name nearest to the typed one, if any is near.
+    pub(super) fn did_you_mean<'n>(
+        self,
+        typed: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Self {
+        self.hints(nearest(typed, known).map(|name| format!("did you mean `{name}`?")))
+    }
+
+    pub(super) fn file(self, file: impl Into<PathBuf>) -> Self {
+        Self { file: Some(file.into()), ..self }
+    }
+
+    pub(super) fn session(self, id: SessionId) -> Self {
+        Self { session: Some(id), ..self }
     }
 
     pub(super) fn no_home() -> Self {
@@ -98,10 +132,16 @@ impl Failure {
         failure
     }
 
+    /// Returns the failure to write `what` to a path.
+    pub(super) fn unwritable(what: &str, path: &Path, error: &dyn Error) -> Self {
+        let message = format!("{what} cannot be written to `{}`", path.display());
+        Self::new(Kind::Usage, message).because(error).file(path)
+    }
+
     pub(super) fn data_file(path: &Path, why: &str) -> Self {
-        let mut failure = Self::new(Kind::Usage, format!("cannot read `{}`", path.display()));
-        failure.causes.push(why.into());
-        failure.hint(r#"it must be a JSON object such as {"git_name": "Ada"}"#)
+        Self::new(Kind::Usage, format!("cannot read `{}`", path.display()))
+            .cause(why)
+            .hint(r#"it must be a JSON object such as {"git_name": "Ada"}"#)
     }
 
     pub(super) fn no_task(id: &SessionId, task: &TaskId) -> Self {
@@ -112,9 +152,8 @@ impl Failure {
     /// Some sessions of a list cannot be read; the others have been shown.
     pub(super) fn unreadable(count: usize, worst: &StoreError) -> Self {
         let what = crate::face::plural(count, "session");
-        let mut failure = Self::new(kind_of(worst), format!("{what} cannot be read"));
-        failure.hints.push("`provision status ID` says more about each of them".into());
-        failure
+        Self::new(kind_of(worst), format!("{what} cannot be read"))
+            .hint("`provision status ID` says more about each of them")
     }
 
     pub(super) fn to_json(&self, operation: &str, now: &Timestamp) -> Value {
@@ -134,8 +173,7 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let mut failure = Self::new(kind_of(&error), error.to_string());
-        failure.causes = causes(&error);
+        let mut failure = Self::of(kind_of(&error), &error);
         failure.file = error.path().map(Into::into);
         failure.session = error.session().cloned();
         if let Some(path) = error.path()
@@ -150,8 +188,7 @@ impl From<StoreError> for Failure {
                 failure.causes.push(format!("… and {}", crate::face::plural(more, "other field")));
             }
         }
-        failure.hints.extend(hint_for(&error));
-        failure
+        failure.hints(hint_for(&error))
     }
 }
 
@@ -239,7 +276,7 @@ fn home_hint(path: &Path, problem: crate::store::HomeProblem) -> String {
 }
 
 /// Everything behind an error, nearest first.
-pub(super) fn causes(error: &dyn Error) -> Vec<String> {
+fn causes(error: &dyn Error) -> Vec<String> {
     let mut causes = Vec::new();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -10,13 +10,10 @@ use clap_mangen::{
 
 use super::{
     command::{EXIT_CODES, command},
-    failure::{Failure, Kind, causes},
+    failure::{Failure, Kind},
     output,
 };
-use crate::{
-    disk::{DiskError, Fs, remove_if_there},
-    model::nearest,
-};
+use crate::disk::{DiskError, Fs, remove_if_there};
 
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("AGENTIC_PROVISION_HOME", "Where sessions are kept, unless --home says otherwise."),
@@ -59,11 +56,9 @@ fn find<'a>(program: &'a Command, words: &[String]) -> Result<&'a Command, Failu
         let Some(next) = below().find(|below| below.get_name() == word) else {
             let of = found.get_bin_name().unwrap_or("provision");
             let message = format!("`{of}` has no command `{word}`");
-            let mut failure = Failure::new(Kind::Usage, message);
-            let near = nearest(word, below().map(Command::get_name));
-            failure.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
-            failure.hints.push(format!("`{of} --help` says what it can do"));
-            return Err(failure);
+            return Err(Failure::new(Kind::Usage, message)
+                .did_you_mean(word, below().map(Command::get_name))
+                .hint(format!("`{of} --help` says what it can do")));
         };
         found = next;
     }
@@ -119,13 +114,8 @@ fn own_sections(command: &Command) -> Roff {
 /// Every page there is, each whole or as it was before.
 fn write_all(program: &Command, directory: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn std::error::Error| {
-        let message = format!("the manual cannot be written to `{}`", directory.display());
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.causes.push(error.to_string());
-        failure.causes.extend(causes(error));
-        failure.file = Some(directory.into());
-        failure.hints.push("name a folder that you may write with --to DIR".into());
-        failure
+        Failure::unwritable("the manual", directory, error)
+            .hint("name a folder that you may write with --to DIR")
     };
     let place = std::path::absolute(directory).map_err(|error| failed(&error))?;
     let mut pages = Vec::new();

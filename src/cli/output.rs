@@ -8,10 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-use super::{
-    failure::{Failure, Kind, causes},
-    settings::Settings,
-};
+use super::{failure::Failure, settings::Settings};
 use crate::{
     disk::{self, Fs},
     engine::Clock,
@@ -46,14 +43,7 @@ pub(super) fn json_document(value: &impl serde::Serialize) -> Result<(), Failure
 /// A file where somebody wants it: it is there whole, or what was there before. What is no file, such
 /// as a pipe, is written to, and never replaced.
 pub(super) fn file(what: &str, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        let message = format!("{what} cannot be written to `{}`", path.display());
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.causes.push(error.to_string());
-        failure.causes.extend(causes(error));
-        failure.file = Some(path.into());
-        failure
-    };
+    let failed = |error: &dyn std::error::Error| Failure::unwritable(what, path, error);
     let path = std::path::absolute(path).map_err(|error| failed(&error))?;
     // Who names a link means what it leads to.
     let place = disk::resolve(&path).map_err(|error| failed(&error))?.unwrap_or(path.clone());

@@ -20,9 +20,8 @@ pub(super) fn run(
     let reason = reason.trim();
     if reason.is_empty() {
         let message = "taking a task as it is needs a reason that says something";
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.hints.push(format!("provision override {id} {task} --reason TEXT"));
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, message)
+            .hint(format!("provision override {id} {task} --reason TEXT")));
     }
     engine::override_verification(&around, &id, task, reason)?;
     if settings.json {

@@ -30,13 +30,11 @@ pub(super) fn run(
     }
     if !(yes || ask::can_ask(settings) && ask::confirm(settings, "Remove it?")) {
         show(settings, &pruning, None)?;
-        let mut failure =
-            Failure::new(Kind::Undecided, "nothing was removed: that is for you to say");
         let age = humantime::format_duration(older_than).to_string().replace(' ', "");
-        failure.hints.push(format!(
+        let message = "nothing was removed: that is for you to say";
+        return Err(Failure::new(Kind::Undecided, message).hint(format!(
             "read what would be removed; then: provision prune --older-than {age} --yes"
-        ));
-        return Err(failure);
+        )));
     }
     let removed = engine::prune(&store, &settings.clock, &settings.pen(), &pruning)?;
     show(settings, &pruning, Some(removed))

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     args::{Place, RecoverArgs},
     ask,
-    failure::{Failure, Kind, causes},
+    failure::{Failure, Kind},
     output,
     settings::Settings,
 };
@@ -55,9 +55,7 @@ pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, F
 
 fn only_by_hand(level: u8) -> Failure {
     let message = format!("--resume-at and --plan are for level 3, not for level {level}");
-    let mut failure = Failure::new(Kind::Usage, message);
-    failure.hints.push("leave out --level, or what is for level 3".into());
-    failure
+    Failure::new(Kind::Usage, message).hint("leave out --level, or what is for level 3")
 }
 
 fn whole(settings: &Settings, id: &SessionId) -> Result<ExitCode, Failure> {
@@ -133,59 +131,52 @@ fn show(settings: &Settings, id: &SessionId, recovered: &Recovered) -> Result<Ex
 
 fn undecided(settings: &Settings, id: &SessionId, prospect: &Prospect) -> Failure {
     let message = format!("the record of session {id} was not recovered: that is for you to say");
-    let mut failure = Failure::new(Kind::Undecided, message);
     // A person has just read it.
     if settings.json {
         // Whoever does not read it needs it no less to decide.
         let _ = output::json_document(&face::prospect_json(id, prospect));
     }
-    failure.hints.push("nothing was changed".into());
-    failure.hints.push(match prospect.level {
+    let again = match prospect.level {
         BY_HAND => format!("provision recover {id} --level 3 --resume-at TASK[:N] --yes"),
         level => format!("provision recover {id} --level {level} --yes"),
-    });
-    failure.session = Some(id.clone());
-    failure
+    };
+    Failure::new(Kind::Undecided, message)
+        .hint("nothing was changed")
+        .hint(again)
+        .session(id.clone())
 }
 
 impl From<RecoverError> for Failure {
     fn from(error: RecoverError) -> Self {
-        let (kind, message) = match &error {
+        let kind = match &error {
             RecoverError::NoLevel { .. }
             | RecoverError::NoPlace { .. }
-            | RecoverError::OtherPlan { .. } => (Kind::Usage, error.to_string()),
-            RecoverError::StillRunning { .. } => (Kind::Locked, error.to_string()),
-            RecoverError::NoPlan { .. } => (Kind::Damaged, error.to_string()),
-            RecoverError::Store(_) => (Kind::StoreUnusable, String::new()),
+            | RecoverError::OtherPlan { .. } => Kind::Usage,
+            RecoverError::StillRunning { .. } => Kind::Locked,
+            RecoverError::NoPlan { .. } => Kind::Damaged,
+            RecoverError::Store(_) => Kind::StoreUnusable,
         };
-        let mut failure = Self::new(kind, message);
-        failure.causes = causes(&error);
+        let failure = Self::of(kind, &error);
         match error {
-            RecoverError::Store(error) => return error.into(),
-            RecoverError::NoLevel { id, why, .. } => {
-                failure.causes.push(why);
-                failure.hints.push(format!("`provision recover {id}` says what can be done"));
-                failure.session = Some(id);
-            }
+            RecoverError::Store(error) => error.into(),
+            RecoverError::NoLevel { id, why, .. } => failure
+                .cause(why)
+                .hint(format!("`provision recover {id}` says what can be done"))
+                .session(id),
             RecoverError::StillRunning { id, .. } => {
-                failure.hints.push("wait until it has ended, or end it; then try again".into());
-                failure.session = Some(id);
+                failure.hint("wait until it has ended, or end it; then try again").session(id)
             }
-            RecoverError::NoPlan { id } => {
-                failure.hints.push(format!(
+            RecoverError::NoPlan { id } => failure
+                .hint(format!(
                     "give it one: provision recover {id} --plan FILE; or correct the document by hand"
-                ));
-                failure.session = Some(id);
-            }
+                ))
+                .session(id),
             RecoverError::OtherPlan { id, .. } => {
-                failure.hints.push("give the one it has approved with --plan FILE".into());
-                failure.session = Some(id);
+                failure.hint("give the one it has approved with --plan FILE").session(id)
             }
-            RecoverError::NoPlace { id, .. } => {
-                failure.hints.push(format!("`provision recover {id} --level 3` lists what it has"));
-                failure.session = Some(id);
-            }
+            RecoverError::NoPlace { id, .. } => failure
+                .hint(format!("`provision recover {id} --level 3` lists what it has"))
+                .session(id),
         }
-        failure
     }
 }

@@ -83,18 +83,14 @@ fn preview(settings: &Settings, revision: &Revision) -> Result<Failure, Failure>
         }
     }
     let id = &revision.session_id;
-    let mut failure = Failure::new(
-        Kind::Undecided,
-        format!("session {id} is not revised yet: nothing is changed"),
-    );
     let digest = revision.digest.beginning();
-    failure.hints.push(if revision.is_only_words() {
+    let hint = if revision.is_only_words() {
         format!("the same with --approve {digest} marks the tasks for review")
     } else {
         format!("the same with --approve {digest} confirms it and goes on")
-    });
-    failure.session = Some(id.clone());
-    Ok(failure)
+    };
+    let message = format!("session {id} is not revised yet: nothing is changed");
+    Ok(Failure::new(Kind::Undecided, message).hint(hint).session(id.clone()))
 }
 
 fn say_nothing_changes(settings: &Settings, id: &SessionId) -> Result<ExitCode, Failure> {

@@ -1,13 +1,13 @@
 //! What is said of a run that could not be made, or not be made to its end.
 
-use std::path::PathBuf;
-
-use super::failure::{Failure, Kind, causes};
+use super::failure::{Failure, Kind};
 use crate::{
-    engine::{Finding, Missing, NotForced, RunError, Unanswered, Unready},
+    engine::{Missing, NotForced, RunError, Unanswered, Unready},
     face::plural,
-    model::{SessionId, SessionStatus, environment_name},
+    model::{SessionStatus, environment_name},
 };
+
+const PLAN_SCHEMA: &str = "`provision schema plan` says what a plan looks like";
 
 fn kind_of(error: &RunError) -> Kind {
     match error {
@@ -59,245 +59,168 @@ fn kind_of(error: &RunError) -> Kind {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let mut failure = Self::new(kind_of(&error), error.to_string());
-        failure.causes = causes(&error);
+        let failure = Self::of(kind_of(&error), &error);
         match error {
-            RunError::Store(error) => return error.into(),
+            RunError::Store(error) => error.into(),
             RunError::Unrecorded { id, source } => {
-                let inner = Self::from(*source);
-                failure.kind = inner.kind;
-                failure.file = inner.file;
-                failure.hints = inner.hints;
-                failure.hints.push(format!("then: provision resume {id}"));
-                failure.session = Some(id);
+                let Self { kind, hints, file, .. } = Self::from(*source);
+                let failure = Self { kind, hints, file, ..failure };
+                failure.hint(format!("then: provision resume {id}")).session(id)
             }
-            RunError::Unclaimed { id, full, .. } => {
-                if full {
-                    failure.hints.push("make space".into());
-                }
-                failure.hints.push(format!("nothing of it ran; then: provision resume {id}"));
-                failure.session = Some(id);
-            }
-            RunError::Attempt { id, .. } => {
-                failure
-                    .hints
-                    .push(format!("nothing recorded is lost; then: provision resume {id}"));
-                failure.session = Some(id);
-            }
-            error @ (RunError::PlanFile { .. }
-            | RunError::PlanTooLarge { .. }
-            | RunError::NotAPlan { .. }
-            | RunError::BadPlan { .. }) => failure.say_bad_plan(error),
-            RunError::Unready(unready) => failure.say_unready(*unready),
-            error @ (RunError::NotApproved { .. }
-            | RunError::OtherDigest { .. }
-            | RunError::PlanChanged { .. }
-            | RunError::PlanEdited { .. }
-            | RunError::NothingToApprove { .. }
-            | RunError::NotForced { .. }) => failure.say_not_approved(error),
-            RunError::Unanswered { id, .. } => failure.say_unanswered(id),
+            RunError::Unclaimed { id, full, .. } => failure
+                .hints(full.then(|| "make space".into()))
+                .hint(format!("nothing of it ran; then: provision resume {id}"))
+                .session(id),
+            RunError::Attempt { id, .. } => failure
+                .hint(format!("nothing recorded is lost; then: provision resume {id}"))
+                .session(id),
+            RunError::Unready(unready) => failure.unready(*unready),
             RunError::Catalog(_) => {
-                failure.hints.push("`provision catalog validate` finds every mistake".into());
+                failure.hint("`provision catalog validate` finds every mistake")
             }
             RunError::NeedsRoot { .. } => {
-                failure
-                    .hints
-                    .push("nothing was changed; install sudo as root, or run this as root".into());
+                failure.hint("nothing was changed; install sudo as root, or run this as root")
             }
-            RunError::MissingData { missing } => {
-                for datum in &missing {
-                    failure.name_missing(datum);
-                }
-            }
+            RunError::MissingData { missing } => missing.iter().fold(failure, Self::missing),
             RunError::SecretInSight(key) => {
                 let name = environment_name(&key);
-                failure
-                    .hints
-                    .push(format!("give it with --data-file FILE or PROVISION_DATA_{name}"));
-            }
-            error @ (RunError::NotResumable { .. }
-            | RunError::NotExpandable { .. }
-            | RunError::NotInCatalog { .. }
-            | RunError::NotRevisable { .. }
-            | RunError::NotOverridable { .. }
-            | RunError::NotFromThere { .. }
-            | RunError::ChangedMeanwhile { .. }
-            | RunError::OtherMachine { .. }
-            | RunError::Unreviewed { .. }
-            | RunError::NothingToResume
-            | RunError::NothingToAdopt
-            | RunError::SetUpMeanwhile
-            | RunError::NothingToExpand) => failure.say_not_so(error),
-            RunError::NoPlan { id } => {
-                failure
-                    .hints
-                    .push(format!("give it one to go on with: provision resume {id} --plan FILE"));
-                failure.session = Some(id);
-            }
-            RunError::NotTrue { id, path, findings } => failure.say_not_true(id, path, findings),
-            RunError::OtherPlan { id, .. } => {
-                failure.hints.push("run that plan as a session of its own: provision apply".into());
-                failure.session = Some(id);
-            }
-            RunError::PlanLacks { id, path, .. } => {
-                failure.hints.push("give a plan that has every task the session has begun".into());
-                failure.file = Some(path);
-                failure.session = Some(id);
+                failure.hint(format!("give it with --data-file FILE or PROVISION_DATA_{name}"))
             }
             RunError::DatumFixed(_) => {
-                failure.hints.push("leave it away, or make another plan with that value".into());
+                failure.hint("leave it away, or make another plan with that value")
             }
-            RunError::UnknownDatum(_)
-            | RunError::Interrupted
-            | RunError::NulInDatum(_)
-            | RunError::Walk(_)
-            | RunError::Runtime(_) => {}
+            RunError::SetUpMeanwhile => {
+                failure.hint("`provision audit --adopt` looks again, and asks again")
+            }
+            RunError::NothingToExpand | RunError::NothingToAdopt => failure
+                .hint("`provision start` begins one")
+                .hint("`provision sessions` lists the sessions there are"),
+            RunError::NothingToResume => {
+                failure.hint("`provision sessions` lists the sessions there are")
+            }
+            error => failure.about_plan(error),
         }
-        failure
     }
 }
 
 impl Failure {
-    fn say_not_true(&mut self, id: SessionId, path: PathBuf, findings: Vec<Finding>) {
-        self.causes.push(format!("the file is `{}`", path.display()));
-        self.causes.extend(findings.iter().map(ToString::to_string));
-        self.hints.extend(findings.into_iter().filter_map(|finding| finding.hint));
-        self.hints.push("nothing was changed; correct what it says, then try again".into());
-        self.file = Some(path);
-        self.session = Some(id);
-    }
-
-    /// A plan that is not what was approved, or a gate that stays shut.
-    fn say_not_approved(&mut self, error: RunError) {
+    /// Adds how to go on with a plan that is unreadable or not the approved one.
+    fn about_plan(self, error: RunError) -> Self {
         match error {
+            RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => self
+                .file(path)
+                .hint("name a plan file; `provision schema plan` says what one looks like"),
+            RunError::NotAPlan { path, .. } => self.file(path).hint(PLAN_SCHEMA),
+            RunError::BadPlan { path, problems } => {
+                self.causes(problems.iter().map(ToString::to_string)).file(path).hint(PLAN_SCHEMA)
+            }
             RunError::NotApproved { digest, session, .. } => {
                 let again = session
                     .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
-                self.hints.push("read what it would run, above; nothing has been run".into());
-                self.hints.push(format!("then: {again} --approve {}", digest.beginning()));
+                self.hint("read what it would run, above; nothing has been run")
+                    .hint(format!("then: {again} --approve {}", digest.beginning()))
             }
             RunError::OtherDigest { approved, found } => {
                 let is_short = found.as_str().starts_with(&approved.to_ascii_lowercase());
-                self.hints.push(if is_short {
-                    "give at least its first 6 digits".into()
+                self.hint(if is_short {
+                    "give at least its first 6 digits"
                 } else {
-                    "the plan is not the one that was approved: read it again".into()
-                });
+                    "the plan is not the one that was approved: read it again"
+                })
             }
-            RunError::PlanChanged { id, difference, now } => {
-                self.causes = difference;
-                self.hints.push(match now {
+            RunError::PlanChanged { id, difference, now } => self
+                .causes(difference)
+                .hint(match now {
                     Some(now) => format!(
                         "read what has changed; then: provision resume {id} --approve {}",
                         now.beginning()
                     ),
                     None => "mend the catalog, or start anew".into(),
-                });
-                self.session = Some(id);
-            }
-            RunError::PlanEdited { id, path, difference } => {
-                self.causes = difference;
-                self.hints.push(
-                    "nothing of it was run; `-` is what was shown, `+` what the file says now"
-                        .into(),
-                );
-                self.hints.push(format!(
+                })
+                .session(id),
+            RunError::PlanEdited { id, path, difference } => self
+                .causes(difference)
+                .hint("nothing of it was run; `-` is what was shown, `+` what the file says now")
+                .hint(format!(
                     "put the file back, or give a copy: provision resume {id} --plan FILE"
-                ));
-                self.file = Some(path);
-                self.session = Some(id);
+                ))
+                .file(path)
+                .session(id),
+            RunError::NoPlan { id } => self
+                .hint(format!("give it one to go on with: provision resume {id} --plan FILE"))
+                .session(id),
+            RunError::OtherPlan { id, .. } => {
+                self.hint("run that plan as a session of its own: provision apply").session(id)
             }
-            RunError::NothingToApprove { id, .. } => {
-                self.hints.push(format!("`provision status {id}` says what comes next"));
-                self.session = Some(id);
-            }
-            RunError::NotForced { id, source } => {
-                if let NotForced::Unforceable { gate, .. } = source {
-                    self.hints.push(match gate.as_str() {
-                        "tasks_settled" => format!("provision resume {id} goes on with them"),
-                        _ => format!("approve its plan: provision approve {id} DIGEST"),
-                    });
-                }
-                self.session = Some(id);
-            }
-            _ => {}
+            RunError::PlanLacks { id, path, .. } => self
+                .hint("give a plan that has every task the session has begun")
+                .file(path)
+                .session(id),
+            error => self.about_session(error),
         }
     }
 
-    fn say_bad_plan(&mut self, error: RunError) {
-        let mut hint = "`provision schema plan` says what a plan looks like";
-        let path = match error {
-            RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => {
-                hint = "name a plan file; `provision schema plan` says what one looks like";
-                path
-            }
-            RunError::BadPlan { path, problems } => {
-                self.causes = problems.iter().map(ToString::to_string).collect();
-                path
-            }
-            RunError::NotAPlan { path, .. } => path,
-            _ => return,
-        };
-        self.file = Some(path);
-        self.hints.push(hint.into());
-    }
-
-    /// What cannot be done with a session as it stands.
-    fn say_not_so(&mut self, error: RunError) {
+    /// Adds how to go on with a session whose state does not allow the command.
+    fn about_session(self, error: RunError) -> Self {
         match error {
+            RunError::NothingToApprove { id, .. } => {
+                self.hint(format!("`provision status {id}` says what comes next")).session(id)
+            }
+            RunError::NotForced { id, source } => {
+                let hint = match source {
+                    NotForced::Unforceable { gate, .. } if gate == "tasks_settled" => {
+                        Some(format!("provision resume {id} goes on with them"))
+                    }
+                    NotForced::Unforceable { .. } => {
+                        Some(format!("approve its plan: provision approve {id} DIGEST"))
+                    }
+                    NotForced::NothingInTheWay(_) => None,
+                };
+                self.hints(hint).session(id)
+            }
+            RunError::NotTrue { id, path, findings } => self
+                .cause(format!("the file is `{}`", path.display()))
+                .causes(findings.iter().map(ToString::to_string))
+                .hints(findings.into_iter().filter_map(|finding| finding.hint))
+                .hint("nothing was changed; correct what it says, then try again")
+                .file(path)
+                .session(id),
+            RunError::Unanswered { id, .. } => self
+                .hint(format!("on a terminal: provision resume {id}"))
+                .hint("or begin anew, with answers: provision start --help")
+                .session(id),
             RunError::NotExpandable { id, .. } => {
-                self.hints.push(format!("`provision resume {id}` goes on with it"));
-                self.session = Some(id);
+                self.hint(format!("`provision resume {id}` goes on with it")).session(id)
             }
-            RunError::NotInCatalog { id, .. } => {
-                self.hints.push("add them to a catalog of your own: --catalog DIR".into());
-                self.hints.push(format!("or give a plan: provision resume {id} --plan FILE"));
-                self.session = Some(id);
-            }
+            RunError::NotInCatalog { id, .. } => self
+                .hint("add them to a catalog of your own: --catalog DIR")
+                .hint(format!("or give a plan: provision resume {id} --plan FILE"))
+                .session(id),
             RunError::NotRevisable { id, .. }
             | RunError::NotOverridable { id, .. }
             | RunError::NotFromThere { id, .. }
             | RunError::ChangedMeanwhile { id } => {
-                self.hints.push(format!("`provision status {id}` says where it stands"));
-                self.session = Some(id);
+                self.hint(format!("`provision status {id}` says where it stands")).session(id)
             }
             RunError::NotResumable { id, status } => {
-                if status == SessionStatus::Completed {
-                    self.hints.push(format!("`provision expand {id}` adds to it"));
-                }
-                self.hints.push(format!("`provision status {id}` shows how it ended"));
-                self.session = Some(id);
+                let expand = (status == SessionStatus::Completed)
+                    .then(|| format!("`provision expand {id}` adds to it"));
+                self.hints(expand)
+                    .hint(format!("`provision status {id}` shows how it ended"))
+                    .session(id)
             }
-            RunError::SetUpMeanwhile => {
-                self.hints.push("`provision audit --adopt` looks again, and asks again".into());
-            }
-            RunError::NothingToExpand | RunError::NothingToAdopt => {
-                self.hints.push("`provision start` begins one".into());
-                self.hints.push("`provision sessions` lists the sessions there are".into());
-            }
-            RunError::NothingToResume => {
-                self.hints.push("`provision sessions` lists the sessions there are".into());
-            }
-            RunError::Unreviewed { id } => {
-                self.hints.push(format!("provision resume {id}, on a terminal"));
-                self.hints.push(format!("provision resume {id} --yes runs the rest unseen"));
-                self.session = Some(id);
-            }
+            RunError::Unreviewed { id } => self
+                .hint(format!("provision resume {id}, on a terminal"))
+                .hint(format!("provision resume {id} --yes runs the rest unseen"))
+                .session(id),
             RunError::OtherMachine { id, .. } => {
-                self.hints.push(format!("`provision expand {id}` sets up the same here"));
-                self.session = Some(id);
+                self.hint(format!("`provision expand {id}` sets up the same here")).session(id)
             }
-            _ => {}
+            _ => self,
         }
     }
 
-    fn say_unanswered(&mut self, id: SessionId) {
-        self.hints.push(format!("on a terminal: provision resume {id}"));
-        self.hints.push("or begin anew, with answers: provision start --help".into());
-        self.session = Some(id);
-    }
-
-    fn say_unready(&mut self, unready: Unready) {
+    fn unready(mut self, unready: Unready) -> Self {
         let Unready { mistakes, problems, catalog, missing } = unready;
         self.message = match (mistakes.as_slice(), problems.len() + catalog.len(), missing.len()) {
             (_, count @ 1.., _) => format!("no plan can be made, for {}", plural(count, "reason")),
@@ -324,20 +247,20 @@ impl Failure {
             self.causes.push(format!("`{id}` is not answered: {question}"));
             self.hints.push(format!("`{id}`: {how}"));
         }
+        self
     }
 
-    fn name_missing(&mut self, datum: &Missing) {
+    fn missing(self, datum: &Missing) -> Self {
         let (key, name) = (&datum.key, environment_name(&datum.key));
         let prompt =
             datum.prompt.as_ref().map_or_else(String::new, |prompt| format!(" ({prompt})"));
-        self.causes.push(format!("`{key}`{prompt} is missing"));
-        self.hints.push(if datum.secret {
+        self.cause(format!("`{key}`{prompt} is missing")).hint(if datum.secret {
             format!("give the secret `{key}` with --data-file FILE or PROVISION_DATA_{name}")
         } else {
             format!(
                 "give `{key}` with --data {key}=VALUE, --data-file FILE or PROVISION_DATA_{name}"
             )
-        });
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fs::File, io::BufReader, path::Path};
 
 use super::{
-    failure::{Failure, Kind, causes},
+    failure::{Failure, Kind},
     output,
     settings::Settings,
 };
@@ -31,11 +31,7 @@ impl From<ScriptError> for Failure {
         match error {
             ScriptError::Store(error) => error.into(),
             ScriptError::Read(error) => Self::output(&error),
-            error => {
-                let mut failure = Self::new(Kind::Usage, error.to_string());
-                failure.causes = causes(&error);
-                failure
-            }
+            error => Self::of(Kind::Usage, &error),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     engine::{self, AddedBlock, BlockError, RunError, ShellChoice, ShellFile, WantedBlock, Wishes},
     face::{self, Reply},
-    model::{SessionId, TaskId, nearest},
+    model::{SessionId, TaskId},
 };
 
 const NO_LINES: &str = "nothing of ours is in the configuration of your shells";
@@ -107,8 +107,7 @@ fn add(settings: &Settings, session: &str, all: bool, yes: bool) -> Result<(), F
     complain(errors, "changed").map_err(|mut failure| {
         let again = format!("repair it, then: provision shell add {id}; or add the lines yourself");
         failure.hints = vec![again];
-        failure.session = Some(id);
-        failure
+        failure.session(id)
     })
 }
 
@@ -129,9 +128,8 @@ fn confirm_replacing(
         return Ok(());
     }
     let message = format!("earlier blocks would be replaced: {blocks}");
-    let mut failure = Failure::new(Kind::Undecided, message);
-    failure.hints.push(format!("`provision shell add {id} --yes` replaces them without asking"));
-    Err(failure)
+    Err(Failure::new(Kind::Undecided, message)
+        .hint(format!("`provision shell add {id} --yes` replaces them without asking")))
 }
 
 fn remove(settings: &Settings, tasks: &[TaskId]) -> Result<(), Failure> {
@@ -166,15 +164,13 @@ fn remove(settings: &Settings, tasks: &[TaskId]) -> Result<(), Failure> {
 
 fn no_block(unknown: &TaskId, known: &[TaskId]) -> Failure {
     let message = format!("no shell's configuration has lines of `{unknown}`");
-    let mut failure = Failure::new(Kind::Usage, message);
     let names: Vec<&str> = known.iter().map(TaskId::as_str).collect();
-    if let Some(near) = nearest(unknown.as_str(), names.iter().copied()) {
-        failure.hints.push(format!("did you mean `{near}`?"));
-    } else if !names.is_empty() {
-        failure.hints.push(format!("there are: {}", names.join(", ")));
+    let mut failure =
+        Failure::new(Kind::Usage, message).did_you_mean(unknown.as_str(), names.iter().copied());
+    if failure.hints.is_empty() && !names.is_empty() {
+        failure = failure.hint(format!("there are: {}", names.join(", ")));
     }
-    failure.hints.push("`provision shell` lists them".into());
-    failure
+    failure.hint("`provision shell` lists them")
 }
 
 /// One failure for all files that something is wrong with.
@@ -185,8 +181,7 @@ fn complain<'e>(errors: impl Iterator<Item = &'e BlockError>, what: &str) -> Res
         return Ok(());
     }
     let message = format!("a shell's configuration could not be {what}");
-    let mut failure = Failure::new(Kind::ShellFile, message);
-    failure.causes = causes;
-    failure.hints.push("see what is wrong with the file, then try again".into());
-    Err(failure)
+    Err(Failure::new(Kind::ShellFile, message)
+        .causes(causes)
+        .hint("see what is wrong with the file, then try again"))
 }

@@ -1,9 +1,6 @@
 //! `provision start` and `provision plan`: what was typed, as a walk without a person.
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
 use super::{
     catalog,
@@ -98,9 +95,7 @@ pub(super) fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failur
     {
         let message =
             format!("the profile is `{typed}` here and `{in_file}` in the file with answers");
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.hints.push("leave one of them away".into());
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, message).hint("leave one of them away"));
     }
     let typed_mode = walk.mode.map(|mode| match mode {
         ModeArg::AllAtOnce => ExecutionMode::AllAtOnce,
@@ -123,21 +118,18 @@ pub(super) fn request(walk: WalkArgs, data: &DataArgs) -> Result<Request, Failur
 
 fn nobody_reviews() -> Failure {
     let message = "`review_each_step` asks before every step, and nobody is asked here";
-    let mut failure = Failure::new(Kind::Usage, message);
-    failure.hints.push("read the plan with `provision plan … --commands`, then approve it".into());
-    failure
+    Failure::new(Kind::Usage, message)
+        .hint("read the plan with `provision plan … --commands`, then approve it")
 }
 
 fn read_answers_file(path: &Path) -> Result<Answers, Failure> {
     read_answers(&Fs::real(), path).map_err(|mistakes| {
         let count = face::plural(mistakes.len(), "mistake");
         let message = format!("the file with answers `{}` has {count}", path.display());
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.causes = mistakes.iter().map(Diagnostic::placed).collect();
-        let hints = mistakes.iter().filter_map(|mistake| mistake.hint.clone());
-        failure.hints.extend(hints);
-        failure.hints.push("`provision schema answers` says what one looks like".into());
-        failure.file = Some(PathBuf::from(path));
-        failure
+        Failure::new(Kind::Usage, message)
+            .causes(mistakes.iter().map(Diagnostic::placed))
+            .hints(mistakes.iter().filter_map(|mistake| mistake.hint.clone()))
+            .hint("`provision schema answers` says what one looks like")
+            .file(path)
     })
 }

@@ -113,10 +113,9 @@ pub(super) fn resume(
     }
     if wishes.plan.is_some() || failed == engine::Failed::Skip {
         let message = format!("session {id} has no plan yet: it waits for answers");
-        let mut failure = Failure::new(Kind::Usage, message);
-        failure.hints.push(format!("provision resume {id}"));
-        failure.session = Some(id.clone());
-        return Err(failure);
+        return Err(Failure::new(Kind::Usage, message)
+            .hint(format!("provision resume {id}"))
+            .session(id.clone()));
     }
     let loaded = around.store.load(id)?;
     let layers = around.layers.or_recorded(&loaded.session.profile.catalogs);

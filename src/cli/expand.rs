@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     failure::{Failure, Kind},
     output,
-    run::{self, given_data, run_with, wishes},
+    run::{given_data, run_with, wishes},
     settings::Settings,
     shell, walk,
     walk_args::RunArgs,
@@ -26,8 +26,7 @@ pub(super) fn run(
     mut args: RunArgs,
 ) -> Result<ExitCode, Failure> {
     let data = given_data(&std::mem::take(&mut args.data))?;
-    let mut wishes = wishes(args)?;
-    wishes.attended = run::is_attended(settings, &wishes);
+    let mut wishes = wishes(settings, args)?;
     let mut around = settings.surroundings()?;
     let (id, tasks) = meant(&around.store, names)?;
     let session = engine::expandable(&around, &id)?;
@@ -37,7 +36,9 @@ pub(super) fn run(
     let answers = answers.into_iter().collect();
     let request = Request { answers, data, ..Request::of_tools(tasks.clone()) };
     if wishes.attended {
-        return walk::expand(settings, &around, &catalog, (&id, &tasks), request, wishes);
+        return walk::attend(settings, &around, &catalog, Some(request), wishes, |walker| {
+            walker.expand(&id, &tasks)
+        });
     }
     let inherited = engine::inheritance(&around, &catalog, &id, &tasks)?;
     if !settings.quiet {

@@ -22,8 +22,7 @@ pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Fai
     let ReviseArgs { session, profile, choice, reason, reviewed, mut run } = args;
     let mut around = settings.surroundings()?;
     let data = std::mem::take(&mut run.data);
-    let mut wishes = wishes(run)?;
-    wishes.attended = run::is_attended(settings, &wishes);
+    let mut wishes = wishes(settings, run)?;
     let named = session.as_deref();
     let Some(id) = run::which_session(settings, &around, named, wishes.attended)? else {
         return Ok(walk::nothing_begun());
@@ -42,8 +41,9 @@ pub(super) fn run(settings: &Settings, args: ReviseArgs) -> Result<ExitCode, Fai
     let catalog = engine::load_catalog(&around, &around.layers)?;
     if wishes.attended {
         let asks = request.is_empty();
-        let what = walk::Change { request, asks, reason };
-        return walk::revise(settings, &around, &catalog, &id, what, wishes);
+        return walk::attend(settings, &around, &catalog, Some(request), wishes, |walker| {
+            walker.revise(&id, asks, reason)
+        });
     }
     let Some(revision) = engine::revision(&around, &catalog, &id, &request, reason)? else {
         return say_nothing_changes(settings, &id);

@@ -30,13 +30,15 @@ use crate::{
 const LARGEST_DATA: u64 = 1024 * 1024;
 
 pub(super) fn apply(settings: &Settings, plan: &Path, args: RunArgs) -> Result<ExitCode, Failure> {
-    let mut wishes = wishes(args)?;
-    if is_attended(settings, &wishes) {
-        wishes.attended = true;
+    let mut wishes = wishes(settings, args)?;
+    if wishes.attended {
         let given = engine::read_plan(plan)?;
-        return walk::apply(settings, given, wishes);
+        let (around, catalog) = (settings.surroundings()?, engine::Catalog::default());
+        return walk::attend(settings, &around, &catalog, None, wishes, |walker| {
+            walker.apply(given)
+        });
     }
-    run(settings, |around, watcher| {
+    run_with(settings, &settings.surroundings()?, |around, watcher| {
         let given = engine::read_plan(plan)?;
         let asked = || engine::asked_of_plan(around, &given.0, &wishes);
         wishes.shell_integration = shell::decide(settings, &wishes, asked)?;
@@ -52,8 +54,7 @@ pub(super) fn resume(
     plan: Option<PathBuf>,
     args: RunArgs,
 ) -> Result<ExitCode, Failure> {
-    let mut wishes = Wishes { plan, from, ..wishes(args)? };
-    wishes.attended = is_attended(settings, &wishes);
+    let mut wishes = Wishes { plan, from, ..wishes(settings, args)? };
     let failed = match failed {
         Some(failed) => failed,
         // Whoever is there is asked.
@@ -98,11 +99,6 @@ pub(super) fn which_session(
     Ok(Some(newest))
 }
 
-/// Whether somebody is there who decides: at a terminal, and nothing was approved beforehand.
-pub(super) fn is_attended(settings: &Settings, wishes: &Wishes) -> bool {
-    wishes.approval.is_none() && !settings.json && ask::can_ask(settings)
-}
-
 pub(super) fn given_data(args: &DataArgs) -> Result<GivenData, Failure> {
     Ok(GivenData {
         command_line: args.data.iter().cloned().collect(),
@@ -111,7 +107,7 @@ pub(super) fn given_data(args: &DataArgs) -> Result<GivenData, Failure> {
     })
 }
 
-pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
+pub(super) fn wishes(settings: &Settings, args: RunArgs) -> Result<Wishes, Failure> {
     let approval = match args.approve {
         Some(digest) => Some(Approval::Digest(digest)),
         None => args.yes.then_some(Approval::Unattended),
@@ -124,19 +120,18 @@ pub(super) fn wishes(args: RunArgs) -> Result<Wishes, Failure> {
     let shell_integration = args
         .shell_integration
         .map(|said| ShellChoice { allowed: said == YesNo::Yes, asked: false });
-    let RunArgs { repair, keep_going, .. } = args;
+    // A person decides where there is a terminal, and nothing was approved beforehand.
+    let attended = approval.is_none() && !settings.json && ask::can_ask(settings);
     Ok(Wishes {
         approval,
-        mode: None,
-        repair,
-        keep_going,
+        repair: args.repair,
+        keep_going: args.keep_going,
         interrupted,
         data,
-        plan: None,
-        from: None,
         shell_integration,
-        attended: false,
+        attended,
         jobs: args.jobs.map(usize::from),
+        ..Wishes::default()
     })
 }
 
@@ -153,13 +148,6 @@ fn read_data(path: &Path) -> Result<IndexMap<String, String>, Failure> {
         let place = format!("line {}, column {}", error.line(), error.column());
         Failure::data_file(path, &format!("{place}: not a JSON object of texts"))
     })
-}
-
-fn run(
-    settings: &Settings,
-    work: impl FnOnce(&Surroundings, &mut Watcher<'_>) -> Result<Ended, RunError>,
-) -> Result<ExitCode, Failure> {
-    run_with(settings, &settings.surroundings()?, work)
 }
 
 pub(super) fn run_with(

@@ -6,7 +6,7 @@ use super::{
     catalog,
     failure::{Failure, Kind},
     output,
-    run::{self, given_data, run_with, wishes},
+    run::{given_data, run_with, wishes},
     settings::Settings,
     shell, walk,
     walk_args::{DataArgs, ModeArg, RunArgs, WalkArgs},
@@ -26,8 +26,7 @@ pub(super) fn start(
 ) -> Result<ExitCode, Failure> {
     // Standard input can be read only once: the data is the request's.
     let request = request(walk, &std::mem::take(&mut run.data))?;
-    let mut wishes = wishes(run)?;
-    wishes.attended = run::is_attended(settings, &wishes);
+    let mut wishes = wishes(settings, run)?;
     let around = settings.surroundings()?;
     let catalog = catalog::load(settings)?;
     if wishes.attended {

@@ -10,9 +10,9 @@ use super::{
     settings::Settings,
 };
 use crate::{
-    engine::{self, Candidate, GivenData, Request, RunError, Stack, Surroundings, Wishes},
-    face::{WalkEnd, Walker},
-    model::{Digest, Plan, SessionId, TaskId},
+    engine::{self, Candidate, Ended, GivenData, Request, Stack, Surroundings, Wishes},
+    face::{Given, Stopped, Walker},
+    model::SessionId,
 };
 
 /// The walk, where somebody can be asked; else what there is, and what can be done.
@@ -23,8 +23,7 @@ pub(super) fn run(settings: &Settings) -> Result<ExitCode, Failure> {
     }
     let around = settings.surroundings()?;
     let catalog = catalog::load(settings)?;
-    let walker = Walker::new(&around, &catalog, settings.screen.clone(), None, attended());
-    end(settings, &around, walker.walk())
+    attend(settings, &around, &catalog, None, attended(), Walker::walk)
 }
 
 /// A new session whose stack, answers or tools were named, as far as they were.
@@ -42,58 +41,7 @@ pub(super) fn start(
         add: request.add.clone(),
         without: request.without.clone(),
     });
-    let screen = settings.screen.clone();
-    let walker = Walker::new(around, catalog, screen, Some(request), wishes);
-    end(settings, around, walker.begin(stack))
-}
-
-/// A plan file that a person decides about.
-pub(super) fn apply(
-    settings: &Settings,
-    plan: (Plan, Digest),
-    wishes: Wishes,
-) -> Result<ExitCode, Failure> {
-    let around = settings.surroundings()?;
-    let catalog = engine::Catalog::default();
-    let walker = Walker::new(&around, &catalog, settings.screen.clone(), None, wishes);
-    end(settings, &around, walker.apply(plan))
-}
-
-/// More tools for a session that is complete.
-pub(super) fn expand(
-    settings: &Settings,
-    around: &Surroundings,
-    catalog: &engine::Catalog,
-    (id, tasks): (&SessionId, &[TaskId]),
-    request: Request,
-    wishes: Wishes,
-) -> Result<ExitCode, Failure> {
-    let screen = settings.screen.clone();
-    let walker = Walker::new(around, catalog, screen, Some(request), wishes);
-    end(settings, around, walker.expand(id, tasks))
-}
-
-/// A session that has a plan, gone through again.
-pub(super) fn revise(
-    settings: &Settings,
-    around: &Surroundings,
-    catalog: &engine::Catalog,
-    id: &SessionId,
-    Change { request, asks, reason }: Change,
-    wishes: Wishes,
-) -> Result<ExitCode, Failure> {
-    let screen = settings.screen.clone();
-    let walker = Walker::new(around, catalog, screen, Some(request), wishes);
-    end(settings, around, walker.revise(id, asks, reason))
-}
-
-/// What is to be otherwise.
-pub(super) struct Change {
-    pub request: Request,
-    /// Whether that is to be asked for.
-    pub asks: bool,
-    /// Why, if somebody has said so.
-    pub reason: Option<String>,
+    attend(settings, around, catalog, Some(request), wishes, |walker| walker.begin(stack))
 }
 
 /// A session that waits for answers, or for a person to decide.
@@ -104,12 +52,12 @@ pub(super) fn resume(
     failed: engine::Failed,
     wishes: Wishes,
 ) -> Result<ExitCode, Failure> {
-    let screen = settings.screen.clone();
     if !engine::waits_for_answers(around, id)? {
         // Its plan says all that is needed: the catalog may be gone.
         let catalog = engine::Catalog::default();
-        let walker = Walker::new(around, &catalog, screen, None, wishes);
-        return end(settings, around, walker.resume_session(id, failed));
+        return attend(settings, around, &catalog, None, wishes, |walker| {
+            walker.resume_session(id, failed)
+        });
     }
     if wishes.plan.is_some() || failed == engine::Failed::Skip {
         let message = format!("session {id} has no plan yet: it waits for answers");
@@ -121,8 +69,9 @@ pub(super) fn resume(
     let layers = around.layers.or_recorded(&loaded.session.profile.catalogs);
     let catalog = engine::load_catalog(around, &layers)?;
     let request = Request { data: wishes.data.clone(), ..Request::of_tools(Vec::new()) };
-    let walker = Walker::new(around, &catalog, screen, Some(request), wishes);
-    end(settings, around, walker.resume_session(id, failed))
+    attend(settings, around, &catalog, Some(request), wishes, |walker| {
+        walker.resume_session(id, failed)
+    })
 }
 
 /// Which of several sessions somebody means; `None` if they would rather leave.
@@ -134,7 +83,11 @@ pub(super) fn which(
     let catalog = engine::Catalog::default();
     let screen = settings.screen.clone();
     let walker = Walker::new(around, &catalog, screen, None, attended());
-    Ok(walker.which(candidates)?)
+    match walker.which(candidates) {
+        Ok(id) => Ok(Some(id)),
+        Err(Stopped::Left(_)) => Ok(None),
+        Err(Stopped::Error(error)) => Err(error.into()),
+    }
 }
 
 /// Nobody wanted anything after all.
@@ -146,29 +99,27 @@ pub(super) fn nothing_begun() -> ExitCode {
 /// What somebody wants who is there to decide the rest.
 fn attended() -> Wishes {
     Wishes {
-        approval: None,
-        mode: None,
-        repair: false,
-        keep_going: false,
-        interrupted: None,
         data: GivenData { environment: Settings::data_in_environment(), ..GivenData::default() },
-        plan: None,
-        from: None,
-        shell_integration: None,
         attended: true,
-        jobs: None,
+        ..Wishes::default()
     }
 }
 
-/// The last words.
-fn end(
+/// Leads a person through a walk, and prints how it ended.
+pub(super) fn attend<'w>(
     settings: &Settings,
-    around: &Surroundings,
-    end: Result<WalkEnd, RunError>,
+    around: &'w Surroundings,
+    catalog: &'w engine::Catalog,
+    request: Option<Request>,
+    wishes: Wishes,
+    walk: impl FnOnce(&mut Walker<'w>) -> Given<Option<Ended>>,
 ) -> Result<ExitCode, Failure> {
-    match end? {
-        WalkEnd::Ended(ended) => Ok(say_goodbye(settings, around, &ended)),
-        WalkEnd::Nothing { by_choice: true } => Ok(ExitCode::SUCCESS),
-        WalkEnd::Nothing { by_choice: false } => Ok(nothing_begun()),
+    let screen = settings.screen.clone();
+    let ended = walk(&mut Walker::new(around, catalog, screen, request, wishes));
+    match ended {
+        Ok(Some(ended)) => Ok(say_goodbye(settings, around, &ended)),
+        Ok(None) => Ok(ExitCode::SUCCESS),
+        Err(Stopped::Left(_)) => Ok(nothing_begun()),
+        Err(Stopped::Error(error)) => Err(error.into()),
     }
 }

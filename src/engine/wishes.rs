@@ -74,7 +74,7 @@ impl Resumption {
 }
 
 /// How a run should go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Wishes {
     pub approval: Option<Approval>,
     /// How the plan is to be run, where that is not on record yet.

@@ -14,4 +14,4 @@ mod walker;
 pub use person::AtTerminal;
 pub use screen::Screen;
 pub use shells::ask_about_shells;
-pub use walker::{WalkEnd, Walker};
+pub use walker::{Given, Stopped, Walker};

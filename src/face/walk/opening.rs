@@ -2,9 +2,11 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::walker::{Given, Stopped, WalkEnd, Walker};
+use super::walker::{Given, Stopped, Walker};
 use crate::{
-    engine::{self, Candidate, Catalog, Conversation, Failed, Found, Inheritance, RunError, Stack},
+    engine::{
+        self, Candidate, Catalog, Conversation, Ended, Failed, Found, Inheritance, RunError, Stack,
+    },
     face::{
         already_text, candidate_text, completion_text, drift_line,
         durations::ago,
@@ -29,8 +31,8 @@ enum Wish {
 }
 
 impl Walker<'_> {
-    /// Looks at what is there from before, and does what the person wants with it.
-    pub(super) fn open(&mut self) -> Given<WalkEnd> {
+    /// The whole walk: looks at what is there from before, and does what the person wants with it.
+    pub fn walk(&mut self) -> Given<Option<Ended>> {
         self.say(&format!("{}\n", self.paint().bold("provision")));
         self.tell_drift()?;
         loop {
@@ -38,7 +40,7 @@ impl Walker<'_> {
                 self.say(
                     "It asks what you need, shows a plan, and runs nothing before you say so.\n",
                 );
-                return self.begin_fresh();
+                return self.begin(None);
             };
             let id = found.session.meta.id.clone();
             match self.wish(&found)? {
@@ -46,16 +48,16 @@ impl Walker<'_> {
                     if engine::waits_for_answers(self.around, &id)? {
                         return self.go_on_talking(&id);
                     }
-                    return Ok(WalkEnd::Ended(self.resume(&id, failed)?));
+                    return self.resume(&id, failed);
                 }
-                Wish::Fresh => return self.begin_fresh(),
+                Wish::Fresh => return self.begin(None),
                 Wish::Add => {
-                    if let Some(end) = self.add_to(&id)? {
-                        return Ok(end);
+                    if let Some(ended) = self.add_to(&id)? {
+                        return Ok(Some(ended));
                     }
                 }
                 Wish::Show => self.show(&id, found.session.meta.status)?,
-                Wish::Exit => return Ok(WalkEnd::Nothing { by_choice: true }),
+                Wish::Exit => return Ok(None),
             }
         }
     }
@@ -75,16 +77,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Which of several sessions is to be gone on with; `None` if a person leaves.
-    pub fn which(self, candidates: &[Candidate]) -> Result<Option<SessionId>, RunError> {
-        match self.choose_session(candidates) {
-            Ok(id) => Ok(Some(id)),
-            Err(Stopped::Left(_)) => Ok(None),
-            Err(Stopped::Error(error)) => Err(error),
-        }
-    }
-
-    fn choose_session(&self, candidates: &[Candidate]) -> Given<SessionId> {
+    /// Asks which of several sessions is to be gone on with.
+    pub fn which(&self, candidates: &[Candidate]) -> Given<SessionId> {
         let now = self.around.clock.now().wall;
         let lettered: Vec<_> = ('A'..='Z').zip(candidates).collect();
         let more = candidates.len().saturating_sub(lettered.len());
@@ -136,16 +130,15 @@ impl Walker<'_> {
         }
     }
 
-    fn go_on_talking(&mut self, id: &SessionId) -> Given<WalkEnd> {
+    fn go_on_talking(&mut self, id: &SessionId) -> Given<Option<Ended>> {
         let loaded = self.around.store.load(id).map_err(RunError::from)?;
         let layers = self.around.layers.or_recorded(&loaded.session.profile.catalogs);
         if layers.named == self.around.layers.named {
-            let conversation = Conversation::take_up(self.around, self.catalog, id)?;
-            return Ok(WalkEnd::Ended(self.converse(conversation)?));
+            return self.converse(Conversation::take_up(self.around, self.catalog, id)?);
         }
         // It was begun with folders of its own.
         let catalog = engine::load_catalog(self.around, &layers)?;
-        Ok(self.with_catalog(&catalog).take_up(id)?)
+        self.with_catalog(&catalog).take_up(id)
     }
 
     fn with_catalog<'c>(&'c self, catalog: &'c Catalog) -> Walker<'c> {
@@ -158,19 +151,8 @@ impl Walker<'_> {
         )
     }
 
-    pub(super) fn begin_fresh(&mut self) -> Given<WalkEnd> {
-        let stack = loop {
-            // There is nothing before the first question.
-            if let Some(stack) = self.choose_stack()? {
-                break stack;
-            }
-        };
-        let conversation = Conversation::begin(self.around, self.catalog, stack, None)?;
-        Ok(WalkEnd::Ended(self.converse(conversation)?))
-    }
-
     /// More tools for a session that is complete; `None` if none are wanted after all.
-    pub(super) fn add_to(&mut self, id: &SessionId) -> Given<Option<WalkEnd>> {
+    pub(super) fn add_to(&mut self, id: &SessionId) -> Given<Option<Ended>> {
         loop {
             let Some(tasks) = self.pick_tools("Which tools should be added?", &[])? else {
                 return Ok(None);
@@ -181,21 +163,20 @@ impl Walker<'_> {
             let inherited = engine::inheritance(self.around, self.catalog, id, &tasks)?;
             self.say(&already_text(&inherited));
             if !inherited.is_empty() {
-                return self.expand_with(inherited).map(Some);
+                return self.expand_with(inherited);
             }
         }
     }
 
     /// A new session beside one that is complete.
-    pub(super) fn expand_with(&mut self, inherited: Inheritance) -> Given<WalkEnd> {
+    pub(super) fn expand_with(&mut self, inherited: Inheritance) -> Given<Option<Ended>> {
         let stack = Stack {
             profile: inherited.profile.clone(),
             catalogs: self.around.layers.recorded(),
             add: inherited.tasks.clone(),
             ..Stack::default()
         };
-        let conversation = Conversation::begin(self.around, self.catalog, stack, Some(inherited))?;
-        Ok(WalkEnd::Ended(self.converse(conversation)?))
+        self.converse(Conversation::begin(self.around, self.catalog, stack, Some(inherited))?)
     }
 
     fn show(&self, id: &SessionId, status: SessionStatus) -> Given<()> {

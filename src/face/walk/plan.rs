@@ -5,12 +5,12 @@ use super::{
     walker::{Given, Walker, given},
 };
 use crate::{
-    engine::{self, Conversation, Input, Revision, RunError, ShellChoice, WantedBlock},
+    engine::{self, Approval, Conversation, Input, Revision, RunError, ShellChoice, WantedBlock},
     face::{
         plan_screen, plan_text, revision_text,
         terminal::{Choice, Lettered},
     },
-    model::{ExecutionMode, Plan},
+    model::{Digest, ExecutionMode, Plan},
 };
 
 impl Walker<'_> {
@@ -114,8 +114,9 @@ impl Walker<'_> {
         }
     }
 
-    /// Shows a plan that cannot be changed, and asks whether it is to run. `None` if not.
-    pub(super) fn approve_file(&mut self, plan: &Plan) -> Given<Option<ExecutionMode>> {
+    /// Shows a plan that cannot be changed, asks for approval, and keeps it in the wishes. Returns
+    /// whether the person approved.
+    pub(super) fn approve_file(&mut self, plan: &Plan, digest: &Digest) -> Given<bool> {
         self.say(&plan_text(plan, true));
         let choice = Choice {
             heading: "Should this run?".into(),
@@ -130,11 +131,13 @@ impl Walker<'_> {
             is_weighty: true,
             ..Choice::default()
         };
-        Ok(match self.choose(&choice)? {
-            Some('A') => Some(ExecutionMode::AllAtOnce),
-            Some('B') => Some(ExecutionMode::ReviewEachStep),
-            _ => None,
-        })
+        self.wishes.mode = Some(match self.choose(&choice)? {
+            Some('A') => ExecutionMode::AllAtOnce,
+            Some('B') => ExecutionMode::ReviewEachStep,
+            _ => return Ok(false),
+        });
+        self.wishes.approval = Some(Approval::Digest(digest.to_string()));
+        Ok(true)
     }
 
     /// Whether lines may be added to the configuration of shells, if that is a question here.

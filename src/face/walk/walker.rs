@@ -20,7 +20,7 @@ use signal_hook::{
 use super::Screen;
 use crate::{
     engine::{
-        self, Approval, Catalog, Conversation, Ended, Failed, Missing, Request, RunError,
+        self, Catalog, Conversation, Ended, Failed, Missing, Request, RunError, Stack,
         Surroundings, Told, Waiting, Watcher, Wishes,
     },
     face::{
@@ -36,18 +36,9 @@ use crate::{
 /// How often the letters of other processes are looked for.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How a walk ended.
-#[derive(Debug)]
-pub enum WalkEnd {
-    /// A session came to an end, or to a stop.
-    Ended(Ended),
-    /// Nothing was begun: a person chose so, or went away.
-    Nothing { by_choice: bool },
-}
-
 /// Why a question was not answered.
 #[derive(Debug)]
-pub(super) enum Stopped {
+pub enum Stopped {
     Left(Left),
     Error(RunError),
 }
@@ -66,9 +57,10 @@ impl From<io::Error> for Stopped {
 }
 
 /// What a person gives, unless they leave.
-pub(super) type Given<T> = Result<T, Stopped>;
+pub type Given<T> = Result<T, Stopped>;
 
-/// Leads a person through the walk.
+/// Leads a person through the walk. Each walk returns how its session ended or paused, and `None` if
+/// the person chose to begin nothing.
 #[derive(Debug)]
 pub struct Walker<'w> {
     pub(super) around: &'w Surroundings,
@@ -150,74 +142,58 @@ impl<'w> Walker<'w> {
         given(self.terminal().pick(pick, &self.cancelled)?)
     }
 
-    /// The whole walk, from the look at what is there.
-    pub fn walk(mut self) -> Result<WalkEnd, RunError> {
-        let end = self.open();
-        walk_end(end)
-    }
-
     /// A new session; the stack is asked for if none was named.
-    pub fn begin(mut self, stack: Option<engine::Stack>) -> Result<WalkEnd, RunError> {
-        let Some(stack) = stack else {
-            let end = self.begin_fresh();
-            return walk_end(end);
+    pub fn begin(&mut self, named: Option<Stack>) -> Given<Option<Ended>> {
+        let stack = match named {
+            Some(stack) => stack,
+            // There is nothing before the first question.
+            None => loop {
+                if let Some(stack) = self.choose_stack()? {
+                    break stack;
+                }
+            },
         };
-        let conversation = Conversation::begin(self.around, self.catalog, stack, None)?;
-        self.converse(conversation).map(WalkEnd::Ended)
+        self.converse(Conversation::begin(self.around, self.catalog, stack, None)?)
     }
 
     /// A plan file: shown, approved and run, or left.
-    pub fn apply(mut self, given: (Plan, Digest)) -> Result<WalkEnd, RunError> {
-        let end = self.apply_plan(given);
-        walk_end(end)
-    }
-
-    fn apply_plan(&mut self, (plan, digest): (Plan, Digest)) -> Given<WalkEnd> {
-        let Some(mode) = self.approve_file(&plan)? else {
-            return Ok(WalkEnd::Nothing { by_choice: true });
-        };
-        self.wishes.mode = Some(mode);
-        self.wishes.approval = Some(Approval::Digest(digest.to_string()));
+    pub fn apply(&mut self, (plan, digest): (Plan, Digest)) -> Given<Option<Ended>> {
+        if !self.approve_file(&plan, &digest)? {
+            return Ok(None);
+        }
         let lines = engine::lines_of_plan(self.around, &plan);
         self.wishes.shell_integration = self.shell_choice(&lines)?;
-        let ended = self.run(|around, wishes, watcher| {
+        self.run(|around, wishes, watcher| {
             engine::apply(around, (plan.clone(), digest.clone()), wishes, watcher)
-        })?;
-        Ok(WalkEnd::Ended(ended))
+        })
     }
 
     /// A session that somebody comes back to, wherever it stands.
-    pub fn resume_session(mut self, id: &SessionId, failed: Failed) -> Result<WalkEnd, RunError> {
+    pub fn resume_session(&mut self, id: &SessionId, failed: Failed) -> Given<Option<Ended>> {
         if engine::waits_for_answers(self.around, id)? {
             return self.take_up(id);
         }
-        walk_end(self.resume(id, failed).map(WalkEnd::Ended))
+        self.resume(id, failed)
     }
 
     /// More tools for a session that is complete; they are asked for if none were named.
-    pub fn expand(mut self, id: &SessionId, tasks: &[TaskId]) -> Result<WalkEnd, RunError> {
-        let end = self.expand_session(id, tasks);
-        walk_end(end)
-    }
-
-    fn expand_session(&mut self, id: &SessionId, tasks: &[TaskId]) -> Given<WalkEnd> {
+    pub fn expand(&mut self, id: &SessionId, tasks: &[TaskId]) -> Given<Option<Ended>> {
         let inherited = engine::inheritance(self.around, self.catalog, id, tasks)?;
         self.say(&already_text(&inherited));
         if !inherited.is_empty() {
             return self.expand_with(inherited);
         }
-        let nothing = WalkEnd::Nothing { by_choice: true };
-        if tasks.is_empty() { Ok(self.add_to(id)?.unwrap_or(nothing)) } else { Ok(nothing) }
+        if tasks.is_empty() { self.add_to(id) } else { Ok(None) }
     }
 
     /// A session that has a plan, gone through again: what is different is shown, and nothing is
     /// changed before it is approved. With `asks`, what is to be changed is asked for first.
     pub fn revise(
-        mut self,
+        &mut self,
         id: &SessionId,
         asks: bool,
         reason: Option<String>,
-    ) -> Result<WalkEnd, RunError> {
+    ) -> Given<Option<Ended>> {
         let mut conversation = Conversation::revise(self.around, self.catalog, id, reason)?;
         let session = conversation.session();
         let stack = session.profile.selected.as_deref().unwrap_or_default();
@@ -227,33 +203,28 @@ impl<'w> Walker<'w> {
         self.remembered.extend(choices.map(|(id, choice)| (id.clone(), choice.value.clone())));
         if let Some(plan) = conversation.plan_before().cloned().filter(|_| asks) {
             // Whoever changes nothing is shown what the catalog has changed, if it has.
-            if let Err(stopped) = self.change(&mut conversation, &plan) {
-                return walk_end(Err(stopped));
-            }
+            self.change(&mut conversation, &plan)?;
         }
         if let Some(request) = self.request.clone() {
             conversation.take_back(&request)?;
         }
-        self.converse(conversation).map(WalkEnd::Ended)
+        self.converse(conversation)
     }
 
     /// A session that was left on its way to a plan.
-    pub fn take_up(mut self, id: &SessionId) -> Result<WalkEnd, RunError> {
+    pub(super) fn take_up(&mut self, id: &SessionId) -> Given<Option<Ended>> {
         let conversation = Conversation::take_up(self.around, self.catalog, id)?;
         self.say(&format!("Going on with session {id}.\n"));
-        self.converse(conversation).map(WalkEnd::Ended)
+        self.converse(conversation)
     }
 
     /// From wherever a conversation stands to its end, or to where a person leaves it.
-    pub(super) fn converse(
-        &mut self,
-        mut conversation: Conversation<'w>,
-    ) -> Result<Ended, RunError> {
+    pub(super) fn converse(&mut self, mut conversation: Conversation<'w>) -> Given<Option<Ended>> {
         for note in conversation.notes() {
             self.say(&crate::face::note_text(note));
         }
         let _watching = Letters::watch(&conversation, &self.cancelled);
-        match self.lead(&mut conversation) {
+        let ended = match self.lead(&mut conversation) {
             Ok(mode) => self.execute(conversation, mode),
             Err(Stopped::Left(left)) => match conversation.asked_to_pause()? {
                 Some(reason) => conversation.pause(&reason),
@@ -267,7 +238,8 @@ impl<'w> Walker<'w> {
                 let _ = conversation.pause(&error.to_string());
                 Err(error)
             }
-        }
+        };
+        Ok(Some(ended?))
     }
 
     fn lead(&mut self, conversation: &mut Conversation<'w>) -> Given<ExecutionMode> {
@@ -314,7 +286,7 @@ impl<'w> Walker<'w> {
     }
 
     /// Goes on with a session whose plan is approved.
-    pub(super) fn resume(&mut self, id: &SessionId, failed: Failed) -> Given<Ended> {
+    pub(super) fn resume(&mut self, id: &SessionId, failed: Failed) -> Given<Option<Ended>> {
         let context = engine::context_of(self.around, id)?;
         if context.phase == Phase::Execute {
             self.say(&resuming_text(&context));
@@ -328,7 +300,7 @@ impl<'w> Walker<'w> {
     fn run(
         &mut self,
         work: impl Fn(&Surroundings, &Wishes, &mut Watcher<'_>) -> Result<Ended, RunError>,
-    ) -> Given<Ended> {
+    ) -> Given<Option<Ended>> {
         self.screen.knows(engine::known_durations(&self.around.store)?);
         loop {
             let screen = self.screen.clone();
@@ -338,13 +310,11 @@ impl<'w> Walker<'w> {
             match ended {
                 Err(RunError::MissingData { missing }) => self.ask_for(&missing)?,
                 Err(RunError::NotApproved { plan, digest, .. }) => {
-                    let Some(mode) = self.approve_file(&plan)? else {
+                    if !self.approve_file(&plan, &digest)? {
                         return Err(Stopped::Left(Left::NotWanted));
-                    };
-                    self.wishes.mode = Some(mode);
-                    self.wishes.approval = Some(Approval::Digest(digest.to_string()));
+                    }
                 }
-                ended => return Ok(ended?),
+                ended => return Ok(Some(ended?)),
             }
         }
     }
@@ -397,14 +367,6 @@ impl Letters {
 impl Drop for Letters {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-    }
-}
-
-fn walk_end(end: Given<WalkEnd>) -> Result<WalkEnd, RunError> {
-    match end {
-        Ok(end) => Ok(end),
-        Err(Stopped::Left(_)) => Ok(WalkEnd::Nothing { by_choice: false }),
-        Err(Stopped::Error(error)) => Err(error),
     }
 }
 

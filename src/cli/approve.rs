@@ -10,7 +10,7 @@ use super::{
 use crate::{
     engine::{self, Approved},
     face,
-    model::{GateLevel, GateRecord},
+    model::GateRecord,
 };
 
 pub(super) fn approve(settings: &Settings, session: &str, digest: &str) -> Result<(), Failure> {
@@ -64,8 +64,7 @@ pub(super) fn advance(
         return output::json_document(&json!({"session_id": id, "forced": forced}));
     }
     for GateRecord { gate, level, .. } in &gates {
-        let level = if *level == GateLevel::Must { "MUST" } else { "SHOULD" };
-        output::data(&format!("went past {gate} ({level}); recorded as a violation\n"))?;
+        output::data(&format!("went past {gate} ({}); recorded as a violation\n", level.name()))?;
     }
     output::talk(&format!("hint: `provision status {id}` says what comes next\n"));
     Ok(())

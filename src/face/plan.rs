@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Terminal, durations::about, plural, visible};
 use crate::{
     engine::Durations,
-    model::{GateLevel, GateRecord, GateStatus, Plan, PlanAction, PlanCommand, PlanTask, TaskId},
+    model::{GateRecord, Plan, PlanAction, PlanCommand, PlanTask, TaskId},
 };
 
 /// How wide a line of the overview may be.
@@ -279,16 +279,7 @@ fn command_json(command: &PlanCommand) -> Value {
 
 /// `plan_approved (MUST, pending): the plan … waits for approval`
 pub fn gate_text(gate: &GateRecord) -> String {
-    let level = match gate.level {
-        GateLevel::Must => "MUST",
-        GateLevel::Should => "SHOULD",
-    };
-    let status = match gate.status {
-        GateStatus::Passed => "passed",
-        GateStatus::Failed => "failed",
-        GateStatus::Pending => "pending",
-        GateStatus::Forced => "forced",
-    };
+    let (level, status) = (gate.level.name(), gate.status.name());
     let evidence =
         gate.evidence.as_deref().map_or_else(String::new, |e| format!(": {}", visible(e)));
     format!("{} ({level}, {status}){evidence}", visible(&gate.gate))

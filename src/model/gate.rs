@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Extra, Phase, TaskId, Timestamp};
+use super::{Extra, Phase, TaskId, Timestamp, named};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
@@ -28,21 +28,25 @@ impl GateRecord {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum GateLevel {
-    Must,
-    Should,
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "UPPERCASE")]
+    pub enum GateLevel {
+        Must = "MUST",
+        Should = "SHOULD",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GateStatus {
-    Passed,
-    Failed,
-    Pending,
-    /// A person went past it; the reason is among the violations.
-    Forced,
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GateStatus {
+        Passed = "passed",
+        Failed = "failed",
+        Pending = "pending",
+        /// A person went past it; the reason is among the violations.
+        Forced = "forced",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -348,13 +348,12 @@ fn gates(session: &Document) -> Markup {
 }
 
 fn gate_state(status: GateStatus) -> Markup {
-    let (word, paint) = match status {
-        GateStatus::Passed => ("passed", "good"),
-        GateStatus::Failed => ("failed", "bad"),
-        GateStatus::Pending => ("pending", "warn"),
-        GateStatus::Forced => ("forced", "warn"),
+    let paint = match status {
+        GateStatus::Passed => "good",
+        GateStatus::Failed => "bad",
+        GateStatus::Pending | GateStatus::Forced => "warn",
     };
-    html! { span class={ "state " (paint) } { (word) } }
+    html! { span class={ "state " (paint) } { (status.name()) } }
 }
 
 fn has_decisions(session: &Document) -> bool {

@@ -132,8 +132,8 @@ fn no_category(audit: &Audit, category: &str, is_of_session: bool) -> Failure {
     } else {
         format!("there is no category `{category}`")
     };
-    let names: Vec<_> = audit.categories.iter().map(String::as_str).collect();
-    let known = (!names.is_empty()).then(|| format!("there are: {}", names.join(", ")));
+    let names = face::comma_list(&audit.categories);
+    let known = (!names.is_empty()).then(|| format!("there are: {names}"));
     Failure::new(Kind::Usage, message).hints(known)
 }
 

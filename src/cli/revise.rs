@@ -113,8 +113,7 @@ fn say_for_review(
             &json!({"session_id": id, "impact": "minor", "needs_review": tasks}),
         )?;
     } else {
-        let names: Vec<_> = tasks.iter().map(TaskId::as_str).collect();
-        output::data(&format!("marked for review: {}\n", names.join(", ")))?;
+        output::data(&format!("marked for review: {}\n", face::comma_list(tasks)))?;
         output::talk(&format!(
             "hint: `provision revise {id} --reviewed` once you have looked at them\n"
         ));
@@ -128,13 +127,12 @@ fn say_reviewed(
     id: &SessionId,
 ) -> Result<ExitCode, Failure> {
     let tasks = engine::reviewed(around, id)?;
-    let names: Vec<_> = tasks.iter().map(TaskId::as_str).collect();
     if settings.json {
-        output::json_document(&json!({"session_id": id, "reviewed": names}))?;
-    } else if names.is_empty() {
+        output::json_document(&json!({"session_id": id, "reviewed": tasks}))?;
+    } else if tasks.is_empty() {
         output::data(&format!("nothing of {id} was marked for review\n"))?;
     } else {
-        output::data(&format!("reviewed: {}\n", names.join(", ")))?;
+        output::data(&format!("reviewed: {}\n", face::comma_list(&tasks)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

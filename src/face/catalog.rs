@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{plural, visible};
+use super::{comma_list, plural, visible};
 use crate::{
     engine::{Catalog, ChosenBy, Listed, Recipe, RecipeSource, TaskView},
-    model::{Platform, Profile, Task, TaskId},
+    model::{Platform, Profile, Task},
 };
 
 /// Tasks by category, then the profiles.
@@ -90,14 +90,14 @@ pub fn task_text(view: &TaskView<'_>, platform: &Platform) -> String {
     line("category", &task.category);
     line("from", &origin(view.listed));
     line("read more", task.docs_url.as_deref().unwrap_or_default());
-    line("needs", &ids(&task.dependencies.required));
-    line("needs one of", &ids(&task.dependencies.one_of));
-    line("after, if any", &ids(&task.dependencies.optional));
+    line("needs", &comma_list(&task.dependencies.required));
+    line("needs one of", &comma_list(&task.dependencies.one_of));
+    line("after, if any", &comma_list(&task.dependencies.optional));
     if let Some(provider) = view.provider {
         line("needs also", &format!("{provider}, for the package manager"));
     }
-    line("needed by", &ids(view.needed_by.iter().copied()));
-    line("conflicts with", &ids(&task.conflicts_with));
+    line("needed by", &comma_list(&view.needed_by));
+    line("conflicts with", &comma_list(&task.conflicts_with));
     let state = match view.seems_installed {
         Some(true) => "yes",
         Some(false) => "no",
@@ -181,11 +181,6 @@ fn how(recipe: &Recipe) -> String {
     }
 }
 
-fn ids<'a>(ids: impl IntoIterator<Item = &'a TaskId>) -> String {
-    let ids: Vec<_> = ids.into_iter().map(TaskId::as_str).collect();
-    ids.join(", ")
-}
-
 fn origin<T>(listed: &Listed<T>) -> String {
     let replaces = match &listed.replaces {
         Some(layer) => format!(", in place of the one that is {layer}"),
@@ -204,13 +199,13 @@ pub fn profile_text(profile: &Listed<Profile>) -> String {
     };
     line("", &metadata.description);
     line("from", &origin(profile));
-    line("everyone gets", &ids(required_tasks));
-    line("by default", &ids(&profile.item.default_cli_tools));
-    line("suggests", &ids(&profile.item.post_install_suggestions));
+    line("everyone gets", &comma_list(required_tasks));
+    line("by default", &comma_list(&profile.item.default_cli_tools));
+    line("suggests", &comma_list(&profile.item.post_install_suggestions));
     for question in question_flow {
         let _ = writeln!(text, "\n{} ({})", visible(&question.question), visible(&question.id));
         for answer in &question.options {
-            let tasks = ids(&answer.tasks);
+            let tasks = comma_list(&answer.tasks);
             let tasks = if tasks.is_empty() { tasks } else { format!(" [{tasks}]") };
             let _ =
                 writeln!(text, "  {}) {}{tasks}", visible(&answer.letter), visible(&answer.text));

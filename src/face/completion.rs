@@ -3,7 +3,13 @@
 
 use std::fmt::Write;
 
-use super::{Terminal, paint::Paint, plural, visible};
+use super::{
+    Terminal,
+    paint::Paint,
+    plural,
+    text::{comma_list, counted},
+    visible,
+};
 use crate::{
     engine::Summary,
     model::{SessionStatus, TaskRecord, TaskStatus},
@@ -28,13 +34,8 @@ pub fn completion_text(summary: &Summary, terminal: Terminal) -> String {
         of(TaskStatus::Completed).partition(|task| was_there(task));
     let title = if session.meta.status == SessionStatus::Completed { "Done" } else { "So far" };
     let profile = session.profile.selected.as_deref().unwrap_or("custom");
-    let counts = [(new.len(), "set up"), (there.len(), "there before")];
-    let counts: Vec<_> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    let counts = if counts.is_empty() { "nothing to do".to_owned() } else { counts.join(", ") };
+    let counts = counted(&[(new.len(), "set up"), (there.len(), "there before")]);
+    let counts = if counts.is_empty() { "nothing to do".to_owned() } else { counts };
     let _ = writeln!(text, "{}", paint.bold(&format!("{title}: {}, {counts}", visible(profile))));
     list(&mut text, terminal, &paint.done(), &new);
     list(&mut text, terminal, &paint.there(), &there);
@@ -49,9 +50,9 @@ pub fn completion_text(summary: &Summary, terminal: Terminal) -> String {
     }
     if !summary.suggestions.is_empty() {
         let some = summary.suggestions.iter().take(SUGGESTIONS);
-        let some: Vec<_> = some.map(|(id, name)| format!("{id} ({name})")).collect();
+        let some = comma_list(some.map(|(id, name)| format!("{id} ({name})")));
         let _ = writeln!(text, "\nGoes well with it");
-        let _ = writeln!(text, "{}", terminal.wrapped(&some.join(", "), 2));
+        let _ = writeln!(text, "{}", terminal.wrapped(&some, 2));
         let (id, first) = (&session.meta.id, &summary.suggestions[0].0);
         let _ = writeln!(text, "  provision expand {id} {first}");
     }

@@ -56,7 +56,7 @@ pub fn explanation_text(told: &Explanation, now: &Timestamp, sheet: Sheet) -> St
             let doubt = if one.needs_it { "" } else { " (can do without)" };
             format!("{}{doubt}", one.task_id)
         };
-        comma_list(&list.iter().map(name).collect::<Vec<_>>())
+        comma_list(list.iter().map(name))
     };
     match here.as_slice() {
         [] => line(&mut text, "needed by", "nothing that is here"),

@@ -51,5 +51,5 @@ pub use shell::{
 };
 pub use status::{candidate_text, chain_text, resuming_text, status_text};
 pub use terminal::{Choice, Item, Left, Lettered, Line, Look, Pick, Reply, Terminal};
-pub use text::{note_text, plural, visible};
+pub use text::{comma_list, note_text, plural, visible};
 pub use walk::{AtTerminal, Given, Screen, Stopped, Walker, ask_about_shells};

@@ -4,7 +4,7 @@ use std::{fmt::Write, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::{Terminal, durations::about, plural, visible};
+use super::{Terminal, durations::about, plural, text::counted, visible};
 use crate::{
     engine::Durations,
     model::{GateRecord, Plan, PlanAction, PlanCommand, PlanTask, TaskId},
@@ -96,15 +96,13 @@ fn lines(
 fn summary(plan: &Plan) -> String {
     let count =
         |action| plan.tasks.iter().filter(|task| !task.upkeep && task.action() == action).count();
-    let parts = [
+    let parts = counted(&[
         (count(PlanAction::Install), "to install"),
         (count(PlanAction::Configure), "to configure"),
         (count(PlanAction::Manual), "by hand"),
         (count(PlanAction::AlreadyInstalled), "already there"),
-    ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<_> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-    if parts.is_empty() { "nothing to do".into() } else { parts.join(", ") }
+    ]);
+    if parts.is_empty() { "nothing to do".into() } else { parts }
 }
 
 fn category_of(task: &PlanTask) -> &str {

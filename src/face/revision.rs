@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{plan_json, plural, visible};
+use super::{comma_list, plan_json, plural, visible};
 use crate::{
     engine::{Inheritance, Revision},
     model::{Impact, TaskId},
@@ -24,8 +24,7 @@ pub fn revision_text(revision: &Revision) -> String {
     let _ = writeln!(text, "Revising session {} is {reach}.", revision.session_id);
     let mut list = |what: &str, tasks: &[TaskId]| {
         if !tasks.is_empty() {
-            let names: Vec<_> = tasks.iter().map(TaskId::as_str).collect();
-            let _ = writeln!(text, "  {what}: {}", names.join(", "));
+            let _ = writeln!(text, "  {what}: {}", comma_list(tasks));
         }
     };
     list("new", &found.added);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{plural, visible};
+use super::{plural, text::counted, visible};
 use crate::{
     engine::{Expiries, Expiry, Listing, SessionSummary},
     model::SessionStatus,
@@ -38,22 +38,17 @@ pub fn session_table(listing: &Listing, expiries: &Expiries) -> String {
 fn details(session: &SessionSummary) -> String {
     let tasks = &session.tasks;
     let profile = session.profile.as_deref().map_or_else(|| "no profile yet".into(), visible);
-    let counts = [
+    let counts = counted(&[
         (tasks.completed, "done"),
         (tasks.failed, "failed"),
         (tasks.skipped, "skipped"),
         (tasks.pending, "to do"),
-    ];
-    let counts: Vec<_> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+    ]);
     let place = match session.status {
         SessionStatus::Completed => String::new(),
         _ => format!("{}, ", session.phase),
     };
-    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    let counts = if counts.is_empty() { counts } else { format!(": {counts}") };
     format!("{place}{profile}{counts}")
 }
 

@@ -5,7 +5,7 @@ use std::{fmt::Write, time::Duration};
 use super::{
     durations::{about, ago, took_seconds},
     plural,
-    text::one_line,
+    text::{comma_list, first_names, one_line},
     visible,
 };
 use crate::{
@@ -50,7 +50,7 @@ pub fn status_text(context: &Context) -> String {
         let command = one_line(&current.command);
         // Of one that nobody is at work on, nobody knows.
         let name = if current.silent_seconds.is_some() { "running" } else { "last ran" };
-        let tasks = some(current.task_ids.iter().map(ToString::to_string).collect());
+        let tasks = first_names(&current.task_ids, NAMED);
         lines.line(name, &format!("{tasks}: {command}"));
         if let Some(silent) = current.silent_seconds.as_ref().filter(|_| current.stalled) {
             let usual = current.usual_seconds.as_ref().map(about_seconds);
@@ -80,10 +80,10 @@ pub fn status_text(context: &Context) -> String {
         lines.line("gate", &super::gate_text(gate));
     }
     if !context.needs_review.is_empty() {
-        let names: Vec<_> = context.needs_review.iter().map(ToString::to_string).collect();
+        let names = comma_list(&context.needs_review);
         let id = &context.session_id;
         let how = format!("`provision revise {id} --reviewed` once you have looked");
-        lines.line("review", &format!("{}; {how}", names.join(", ")));
+        lines.line("review", &format!("{names}; {how}"));
     }
     if let Some(pending) = &context.pending {
         lines.line("decision", &visible(pending));
@@ -168,7 +168,8 @@ fn tasks(lines: &mut Lines, context: &Context) {
         of(&[TaskStatus::Completed]).into_iter().partition(|task| task.already_installed);
     for (name, tasks) in [("done", &new), ("there", &there)] {
         if !tasks.is_empty() {
-            lines.line(name, &some(tasks.iter().map(|task| with_version(task)).collect()));
+            let names: Vec<_> = tasks.iter().map(|task| with_version(task)).collect();
+            lines.line(name, &first_names(&names, NAMED));
         }
     }
     for task in new.iter().chain(&there) {
@@ -182,16 +183,9 @@ fn tasks(lines: &mut Lines, context: &Context) {
     }
     let left = of(&[TaskStatus::Pending, TaskStatus::InProgress]);
     if !left.is_empty() {
-        lines.line("left", &some(left.iter().map(|task| task.task_id.to_string()).collect()));
+        let names: Vec<_> = left.iter().map(|task| &task.task_id).collect();
+        lines.line("left", &first_names(&names, NAMED));
     }
-}
-
-/// The first of some names, and how many there are besides.
-fn some(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    names.join(", ") + &rest
 }
 
 /// The sessions that add to each other, and which of them brought what.
@@ -199,15 +193,12 @@ pub fn chain_text(chain: &Chain) -> String {
     let mut lines = Lines::default();
     for link in &chain.links {
         lines.line("chain", &link_text(link));
-        let brought = chain.tools.iter().filter(|(_, from)| **from == link.session_id);
-        let brought: Vec<_> = brought.map(|(task, _)| task.to_string()).collect();
-        if !brought.is_empty() {
-            lines.line("chain", &format!("  brought {}", brought.join(", ")));
-        }
-        let found = chain.there_before.iter().filter(|(_, by)| **by == link.session_id);
-        let found: Vec<_> = found.map(|(task, _)| task.to_string()).collect();
-        if !found.is_empty() {
-            lines.line("chain", &format!("  found {}", found.join(", ")));
+        for (what, tasks) in [("brought", &chain.tools), ("found", &chain.there_before)] {
+            let of_link = tasks.iter().filter(|(_, session)| **session == link.session_id);
+            let names = comma_list(of_link.map(|(task, _)| task));
+            if !names.is_empty() {
+                lines.line("chain", &format!("  {what} {names}"));
+            }
         }
     }
     lines.text
@@ -249,11 +240,10 @@ pub fn resuming_text(context: &Context) -> String {
 
 /// A session that can be gone on with, in a line: what it is, where it stands, and since when.
 pub fn candidate_text(candidate: &Candidate, now: &Timestamp) -> String {
-    let tools = || candidate.tools.iter().map(ToString::to_string).collect::<Vec<_>>();
     let profile = match &candidate.profile {
         Some(profile) => visible(profile).into_owned(),
         None if candidate.tools.is_empty() => "no stack chosen yet".into(),
-        None => some(tools()),
+        None => first_names(&candidate.tools, NAMED),
     };
     let expands = candidate.expands.as_ref().map(|id| format!(", beside {id}")).unwrap_or_default();
     let state = match candidate.status {

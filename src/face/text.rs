@@ -1,6 +1,6 @@
 //! Words and characters.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
 /// `1 session`, `2 sessions`.
 pub fn plural(count: usize, noun: &str) -> String {
@@ -8,16 +8,31 @@ pub fn plural(count: usize, noun: &str) -> String {
 }
 
 /// `a, b, c`.
-pub(super) fn comma_list(names: &[impl ToString]) -> String {
-    names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+pub fn comma_list(names: impl IntoIterator<Item: Display>) -> String {
+    names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the first `most` of some names, and how many there are besides.
+pub(super) fn first_names(names: &[impl Display], most: usize) -> String {
+    let named = comma_list(names.iter().take(most));
+    match names.len().saturating_sub(most) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// `3 done, 1 failed`: returns the counts that are not zero.
+pub(super) fn counted(counts: &[(usize, &str)]) -> String {
+    let some = counts.iter().filter(|(count, _)| *count > 0);
+    comma_list(some.map(|(count, what)| format!("{count} {what}")))
 }
 
 /// `a, b and c`.
-pub(super) fn and_list(names: &[impl ToString]) -> String {
+pub(super) fn and_list(names: &[impl Display]) -> String {
     match names {
         [] => String::new(),
         [one] => one.to_string(),
-        [first @ .., last] => format!("{} and {}", comma_list(first), last.to_string()),
+        [first @ .., last] => format!("{} and {}", comma_list(first), last),
     }
 }
 

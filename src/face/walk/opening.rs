@@ -8,7 +8,7 @@ use crate::{
         self, Candidate, Catalog, Conversation, Ended, Failed, Found, Inheritance, RunError, Stack,
     },
     face::{
-        already_text, candidate_text, completion_text, drift_line,
+        already_text, candidate_text, comma_list, completion_text, drift_line,
         durations::ago,
         plural, status_text,
         terminal::{Choice, Lettered},
@@ -201,11 +201,9 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
     let done = count(TaskStatus::Completed);
     let profile = session.profile.selected.as_deref().unwrap_or("no stack chosen yet");
     let what = format!("{} ({id}, {})", visible(profile), ago(now, &session.meta.updated_at));
-    let fresh = || {
-        (
-            Lettered::new('B', "Start fresh").meaning("a new session; this one stays as it is"),
-            Wish::Fresh,
-        )
+    let fresh = |letter| {
+        let fresh = Lettered::new(letter, "Start fresh");
+        (fresh.meaning("a new session; this one stays as it is"), Wish::Fresh)
     };
     let exit = |letter| (Lettered::new(letter, "Exit").meaning("nothing is changed"), Wish::Exit);
     let others = match found.others {
@@ -237,7 +235,7 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
                 let heading =
                     format!("Another process is working on a session: {what}.\n{progress}");
                 let show = Lettered::new('A', "Show it").meaning("where it stands right now");
-                return (heading, vec![(show, Wish::Show), fresh(), exit('C')]);
+                return (heading, vec![(show, Wish::Show), fresh('B'), exit('C')]);
             }
             let heading = format!(
                 "There is a session you have not finished: {what}.\n{progress}{note}{others}"
@@ -248,7 +246,12 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
                 .meaning("what was done, what is left, and why it stopped");
             (
                 heading,
-                vec![(resume, Wish::Resume(Failed::Retry)), fresh(), (show, Wish::Show), exit('D')],
+                vec![
+                    (resume, Wish::Resume(Failed::Retry)),
+                    fresh('B'),
+                    (show, Wish::Show),
+                    exit('D'),
+                ],
             )
         }
         SessionStatus::Failed => {
@@ -260,8 +263,6 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
             let retry = Lettered::new('A', "Retry").meaning(format!("go on {place}"));
             let skip = Lettered::new('B', "Skip")
                 .meaning(format!("pass by {names} and what needs it, do the rest"));
-            let fresh =
-                Lettered::new('C', "Start fresh").meaning("a new session; this one stays as it is");
             let show =
                 Lettered::new('D', "Show it").meaning("what failed, and what is known of why");
             (
@@ -269,7 +270,7 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
                 vec![
                     (retry, Wish::Resume(Failed::Retry)),
                     (skip, Wish::Resume(Failed::Skip)),
-                    (fresh, Wish::Fresh),
+                    fresh('C'),
                     (show, Wish::Show),
                     exit('E'),
                 ],
@@ -281,12 +282,12 @@ fn offers(found: &Found, now: &Timestamp) -> (String, Vec<(Lettered, Wish)>) {
             let add =
                 Lettered::new('A', "Add tools").meaning("find more, and add them to what is there");
             let show = Lettered::new('C', "Show what is installed").meaning("with versions");
-            (heading, vec![(add, Wish::Add), fresh(), (show, Wish::Show), exit('D')])
+            (heading, vec![(add, Wish::Add), fresh('B'), (show, Wish::Show), exit('D')])
         }
     }
 }
 
 fn names_of_failed(session: &Session) -> String {
     let failed = session.tasks.values().filter(|task| task.status == TaskStatus::Failed);
-    failed.map(|task| task.task_id.as_str()).collect::<Vec<_>>().join(", ")
+    comma_list(failed.map(|task| &task.task_id))
 }

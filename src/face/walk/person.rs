@@ -10,6 +10,7 @@ use crate::{
         plan_text, plural,
         progress::shown,
         terminal::{Choice, Lettered, Line, Reply, Terminal},
+        text::first_names,
         visible,
     },
 };
@@ -149,10 +150,7 @@ fn failure(
     let needs_it = match dependants.as_slice() {
         [] => "nothing else needs it".to_owned(),
         some => {
-            let names: Vec<_> = some.iter().take(NAMED).map(ToString::to_string).collect();
-            let more = some.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("and what needs it: {}{more}", names.join(", "))
+            format!("and what needs it: {}", first_names(some, NAMED))
         }
     };
     let again = match (failed.class.as_str(), &failed.command) {

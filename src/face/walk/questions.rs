@@ -2,29 +2,10 @@
 
 use super::walker::{Given, Walker};
 use crate::{
-    engine::{Ask, Asked, Conversation, Input, Taken, Waiting, Wanted},
+    engine::{Ask, Conversation, Input, Taken, Waiting, Wanted},
     face::terminal::{Choice, Lettered, Line},
-    model::{OptionKind, Question},
+    model::{Answer, OptionKind, Question},
 };
-
-/// What is asked next, apart from the conversation it belongs to.
-enum Next {
-    Choice(Question),
-    Value(Wanted),
-}
-
-impl Next {
-    fn id(&self) -> &str {
-        match self {
-            Self::Choice(question) => &question.id,
-            Self::Value(wanted) => &wanted.key,
-        }
-    }
-
-    fn is_secret(&self) -> bool {
-        matches!(self, Self::Value(wanted) if wanted.is_secret())
-    }
-}
 
 impl Walker<'_> {
     /// Asks what the walk waits for, or takes what was given for it beforehand.
@@ -37,22 +18,28 @@ impl Walker<'_> {
             None => None,
         };
         let id = asked.id().to_owned();
-        let next = next(&asked);
-        drop(asked);
-        if let Some(answer) = before.filter(|_| !self.asked.contains(&id)) {
-            // Whoever goes back to it wants to be asked.
-            self.asked.insert(id);
-            let given = tell(conversation, &next, answer)?;
+        let is_choice = matches!(asked.ask, Ask::Choice(_));
+        let input = |answer| {
+            if is_choice {
+                Input::Answer { question: id.clone(), answer }
+            } else {
+                Input::Value { key: id.clone(), value: answer }
+            }
+        };
+        let is_new = self.asked.insert(id.clone());
+        // Whoever goes back to it wants to be asked.
+        if let Some(answer) = before.filter(|_| is_new) {
+            let given = conversation.tell(input(answer))?;
             self.say_what_is_wrong(&given);
             return Ok(());
         }
-        self.asked.insert(id);
         let place = Some((number, total));
-        let answer = match &next {
-            Next::Choice(question) => self.ask_choice(question, place)?,
-            Next::Value(wanted) => self.ask_value(conversation, wanted, place)?,
+        let (answer, is_secret) = match &asked.ask {
+            Ask::Choice(question) => (self.ask_choice(question, place)?, false),
+            Ask::Value(wanted) => {
+                (self.ask_value(conversation, wanted, place)?, wanted.is_secret())
+            }
         };
-        let id = next.id().to_owned();
         let again = self.again.take_if(|(asked, _)| *asked == id);
         let answer = match (answer, again) {
             (Some(answer), _) => answer,
@@ -64,11 +51,11 @@ impl Walker<'_> {
                 return Ok(());
             }
         };
-        match tell(conversation, &next, answer.clone())? {
+        match conversation.tell(input(answer.clone()))? {
             Taken::Explained(text) => {
                 self.say(&format!("\n{}\n\n", self.terminal().wrapped(&text, 2)));
             }
-            Taken::Recorded if !next.is_secret() => drop(self.remembered.insert(id, answer)),
+            Taken::Recorded if !is_secret => drop(self.remembered.insert(id, answer)),
             taken => self.say_what_is_wrong(&taken),
         }
         Ok(())
@@ -86,24 +73,18 @@ impl Walker<'_> {
         question: &Question,
         place: Option<(usize, usize)>,
     ) -> Given<Option<String>> {
-        let options = question.options.iter().filter_map(|option| {
-            let letter = option.letter.chars().next()?.to_ascii_uppercase();
-            Some(Lettered::new(letter, option.text.clone()))
-        });
+        let letter = |option: &Answer| Some(option.letter.chars().next()?.to_ascii_uppercase());
+        let lettered = |option| Some(Lettered::new(letter(option)?, option.text.clone()));
         let before = self.remembered.get(&question.id).or(question.default.as_ref());
         let default = before.and_then(|answer| question.option(answer));
         let explaining = question.options.iter().filter(|option| option.action.is_some());
-        let passing = explaining.filter_map(|option| option.letter.chars().next());
-        let passing = passing.map(|letter| letter.to_ascii_uppercase()).collect();
         let choice = Choice {
             heading: question.question.clone(),
             place,
-            options: options.collect(),
-            default: default
-                .and_then(|option| option.letter.chars().next())
-                .map(|letter| letter.to_ascii_uppercase()),
+            options: question.options.iter().filter_map(lettered).collect(),
+            default: default.and_then(letter),
             can_go_back: true,
-            passing,
+            passing: explaining.filter_map(letter).collect(),
             ..Choice::default()
         };
         Ok(self.choose(&choice)?.map(|letter| letter.to_string()))
@@ -173,18 +154,3 @@ impl Walker<'_> {
 
 /// The letters that values without letters of their own are chosen by.
 const LETTERS: [char; 12] = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'L', 'M', 'N'];
-
-fn next(asked: &Asked<'_>) -> Next {
-    match &asked.ask {
-        Ask::Choice(question) => Next::Choice(question.clone().into_owned()),
-        Ask::Value(wanted) => Next::Value(wanted.clone()),
-    }
-}
-
-fn tell(conversation: &mut Conversation<'_>, next: &Next, answer: String) -> Given<Taken> {
-    let input = match next {
-        Next::Choice(question) => Input::Answer { question: question.id.clone(), answer },
-        Next::Value(wanted) => Input::Value { key: wanted.key.clone(), value: answer },
-    };
-    Ok(conversation.tell(input)?)
-}

@@ -1,10 +1,7 @@
 //! Second thoughts about a plan: other tools, another answer, and what to do about one that cannot
 //! be.
 
-use super::{
-    plan::removable,
-    walker::{Given, Walker},
-};
+use super::walker::{Given, Walker};
 use crate::{
     engine::{Ask, Conversation, Input, TOOLS_ADDED, TOOLS_LEFT_OUT, Taken, tools_named},
     face::terminal::{Choice, Item, Lettered, Pick},
@@ -56,9 +53,10 @@ impl Walker<'_> {
 
     fn remove_tools(&mut self, conversation: &mut Conversation<'_>, plan: &Plan) -> Given<bool> {
         let without = tools_named(conversation.session(), TOOLS_LEFT_OUT);
-        let planned = removable(plan);
+        let planned = plan.tasks.iter().filter(|task| !task.upkeep);
+        let planned = planned.map(|task| (task.id.clone(), task.name.clone().unwrap_or_default()));
         let left_out = without.iter().map(|id| (id.clone(), "left out now".to_owned()));
-        let all: Vec<(TaskId, String)> = planned.into_iter().chain(left_out).collect();
+        let all: Vec<(TaskId, String)> = planned.chain(left_out).collect();
         let items = all.iter().map(|(id, name)| Item {
             name: id.to_string(),
             text: name.clone(),

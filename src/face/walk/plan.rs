@@ -65,53 +65,42 @@ impl Walker<'_> {
             is_weighty: true,
             ..Choice::default()
         };
-        loop {
-            let mode = match self.choose(&choice)? {
-                Some('A') => ExecutionMode::AllAtOnce,
-                Some('B') => ExecutionMode::ReviewEachStep,
-                Some('C') => {
-                    if self.change(conversation, &plan)? {
-                        return Ok(None);
-                    }
-                    continue;
-                }
-                Some('D') if is_expansion => {
-                    if self.add_tools(conversation)? {
-                        return Ok(None);
-                    }
-                    continue;
-                }
+        let mode = loop {
+            let is_changed = match self.choose(&choice)? {
+                Some('A') => break ExecutionMode::AllAtOnce,
+                Some('B') => break ExecutionMode::ReviewEachStep,
+                Some('C') => self.change(conversation, &plan)?,
+                Some('D') if is_expansion => self.add_tools(conversation)?,
                 Some('D') => {
                     conversation.tell(Input::StartOver)?;
                     // Whoever starts over wants to be asked.
                     self.request = None;
-                    return Ok(None);
+                    true
                 }
                 Some(_) => {
                     self.say(&plan_text(&plan, true));
-                    continue;
+                    false
                 }
                 // What is added is all that was asked.
                 None if is_expansion && conversation.agenda().is_empty() => {
-                    if self.add_tools(conversation)? {
-                        return Ok(None);
-                    }
-                    continue;
+                    self.add_tools(conversation)?
                 }
                 None => {
                     // To the last question: the plan stands behind it.
                     conversation.tell(Input::Back)?;
                     conversation.tell(Input::Back)?;
-                    return Ok(None);
+                    true
                 }
             };
-            if only_words {
-                return Ok(Some(mode));
+            if is_changed {
+                return Ok(None);
             }
+        };
+        if !only_words {
             let approved = engine::lines_of_plan(self.around, &plan);
             self.wishes.shell_integration = self.shell_choice(&approved)?;
-            return Ok(Some(mode));
         }
+        Ok(Some(mode))
     }
 
     /// Shows a plan that cannot be changed, asks for approval, and keeps it in the wishes. Returns
@@ -149,15 +138,4 @@ impl Walker<'_> {
         // Whoever goes back has not decided: they are told of the lines when all is done.
         Ok(given(asked)?.map(|allowed| ShellChoice { allowed, asked: true }))
     }
-}
-
-/// The names of everything in a plan that could be left out.
-pub(super) fn removable(plan: &Plan) -> Vec<(crate::model::TaskId, String)> {
-    let tasks = plan.tasks.iter().filter(|task| !task.upkeep);
-    tasks
-        .map(|task| {
-            let name = task.name.clone().unwrap_or_default();
-            (task.id.clone(), name)
-        })
-        .collect()
 }

@@ -23,7 +23,7 @@ use crate::{
         Look, durations, goodbye,
         paint::Paint,
         plan_text, resuming_text,
-        terminal::{Terminal, Unechoed},
+        terminal::{Mode, Terminal},
         visible,
     },
     model::{CommandFinished, CommandVerdict, Event, EventKind, Plan, ResumeAction, TaskId},
@@ -42,7 +42,7 @@ pub struct Live {
     pace: Pace,
     settled: HashSet<TaskId>,
     /// While there is something to draw, nothing that is typed gets in between.
-    unechoed: Option<Unechoed>,
+    unechoed: Option<Mode>,
     /// Set when we were stopped and go on: what is on the screen is not ours.
     continued: Arc<AtomicBool>,
     listening: Option<SigId>,

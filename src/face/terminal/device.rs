@@ -9,7 +9,7 @@ use std::{
 use super::{
     choosing::Choosing,
     layout::{self, NARROWEST},
-    mode::{self, Unechoed},
+    mode::{self, Mode, Wish},
     picking::Picking,
     plain::Plain,
     prompt::{Choice, Line, Look, Pick, Reply},
@@ -53,8 +53,8 @@ impl Terminal {
     }
 
     /// Shows nothing of what is typed until what this gives is dropped.
-    pub fn unechoed(&self) -> Option<Unechoed> {
-        Unechoed::begin()
+    pub fn unechoed(&self) -> Option<Mode> {
+        if mode::is_foreground() { Mode::enter(Wish::NoEcho, false).ok() } else { None }
     }
 
     /// Whether somebody else has the terminal now, and we run in the background.

@@ -22,5 +22,5 @@ mod stage;
 mod typing;
 
 pub use device::Terminal;
-pub use mode::Unechoed;
+pub use mode::Mode;
 pub use prompt::{Choice, Item, Left, Lettered, Line, Look, Pick, Reply};

@@ -16,10 +16,13 @@ pub(super) enum Wish {
     Keys { shows_cursor: bool },
     /// Whole lines, as the terminal edits them; nothing is shown while they are typed.
     HiddenLines,
+    /// No echo: typed keys would break the drawn lines.
+    NoEcho,
 }
 
+/// The settings of the terminal during a prompt or a drawing. Dropping them restores those before.
 #[derive(Debug)]
-pub(super) struct Mode {
+pub struct Mode {
     before: Termios,
     own: Termios,
     hides_cursor: bool,
@@ -41,6 +44,7 @@ impl Mode {
             Wish::HiddenLines => {
                 own.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL);
             }
+            Wish::NoEcho => own.local_modes.remove(LocalModes::ECHO),
         }
         let mode = Self { before, own, hides_cursor: wish == Wish::Keys { shows_cursor: false } };
         mode.set(if forgets { OptionalActions::Flush } else { OptionalActions::Now })?;
@@ -85,34 +89,6 @@ pub(super) fn write(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();
-}
-
-/// Nothing that is typed is shown while this lives: it would tear apart what is drawn.
-#[derive(Debug)]
-pub struct Unechoed {
-    before: Termios,
-}
-
-impl Unechoed {
-    pub(super) fn begin() -> Option<Self> {
-        if !is_foreground() {
-            return None;
-        }
-        let before = tcgetattr(io::stdin()).ok()?;
-        let mut own = before.clone();
-        own.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Now, &own).ok()?;
-        Some(Self { before })
-    }
-}
-
-impl Drop for Unechoed {
-    fn drop(&mut self) {
-        if is_foreground() {
-            // A terminal that is gone needs nothing.
-            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
-        }
-    }
 }
 
 /// Whether the terminal is ours to write on: others have it while we are in the background.

@@ -6,8 +6,9 @@ use super::Look;
 pub(super) struct Paint(pub Look);
 
 impl Paint {
-    fn with(self, code: &str, text: &str) -> String {
-        if self.0.colour && !text.is_empty() {
+    /// Returns the text in the colour of a code, or as it is where the code is empty.
+    pub(super) fn with(self, code: &str, text: &str) -> String {
+        if self.0.colour && !code.is_empty() && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {
             text.to_owned()

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt::Write};
 use console::measure_text_width;
 
 use super::prompt::Look;
-use crate::face::visible;
+use crate::face::{paint::Paint, visible};
 
 /// How a piece of text is painted, where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +42,7 @@ impl Row {
             Tone::Good => "32",
             Tone::Bad => "31",
         };
-        if !look.colour || code.is_empty() || text.is_empty() {
-            self.text.push_str(text);
-        } else {
-            self.text.push_str("\u{1b}[");
-            self.text.push_str(code);
-            self.text.push('m');
-            self.text.push_str(text);
-            self.text.push_str("\u{1b}[0m");
-        }
+        self.text.push_str(&Paint(look).with(code, text));
         self
     }
 }

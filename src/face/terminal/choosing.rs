@@ -108,10 +108,6 @@ pub(super) fn option_rows(
 impl Prompt for Choosing<'_> {
     type Answer = char;
 
-    fn shows_cursor(&self) -> bool {
-        false
-    }
-
     fn wants_fresh_keys(&self) -> bool {
         self.prompt.is_weighty
     }

@@ -118,10 +118,6 @@ fn box_of(is_chosen: bool, look: Look) -> &'static str {
 impl Prompt for Picking<'_> {
     type Answer = Vec<usize>;
 
-    fn shows_cursor(&self) -> bool {
-        false
-    }
-
     fn frame(&self, size: Size, crowded: bool, look: Look) -> Frame {
         let width = size.width();
         let head = heading(&self.prompt.heading, None, None, width, look);

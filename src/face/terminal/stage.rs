@@ -28,7 +28,9 @@ pub(super) enum Step<T> {
 pub(super) trait Prompt {
     type Answer;
 
-    fn shows_cursor(&self) -> bool;
+    fn shows_cursor(&self) -> bool {
+        false
+    }
 
     /// Whether only what is typed from now on counts: something that must be seen by nobody, or that
     /// sets something in motion, must be meant for this very prompt.

@@ -144,7 +144,7 @@ fn validate(settings: &Settings, paths: Vec<PathBuf>, strict: bool) -> Result<()
             .hint("files of a catalog end in .yaml or .yml"));
     }
     if settings.json {
-        output::json_document(&face::ValidationReport::new(&counts, &found))?;
+        output::json_document(&face::ValidationReport::new(counts, &found))?;
     } else {
         for mistake in &found {
             output::data(&format!("{}\n", face::diagnostic_text(mistake)))?;

@@ -1,7 +1,8 @@
 //! Mistakes in a catalog, each with the line it stands in.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::{plural, text::is_deceptive, visible};
 use crate::engine::{Diagnostic, Severity};
@@ -100,7 +101,7 @@ pub fn validation_summary(counts: &ValidationCounts, found: &[&Diagnostic]) -> S
 }
 
 /// How much was looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ValidationCounts {
     pub files: usize,
     pub tasks: usize,
@@ -110,16 +111,14 @@ pub struct ValidationCounts {
 /// All of it, to be written as it is told: there may be very many mistakes.
 #[derive(Debug, Serialize)]
 pub struct ValidationReport<'a> {
-    files: usize,
-    tasks: usize,
-    profiles: usize,
+    #[serde(flatten)]
+    counts: ValidationCounts,
     diagnostics: Vec<Row<'a>>,
 }
 
 impl<'a> ValidationReport<'a> {
-    pub fn new(counts: &ValidationCounts, found: &[&'a Diagnostic]) -> Self {
-        let ValidationCounts { files, tasks, profiles } = *counts;
-        Self { files, tasks, profiles, diagnostics: found.iter().map(|found| Row(found)).collect() }
+    pub fn new(counts: ValidationCounts, found: &[&'a Diagnostic]) -> Self {
+        Self { counts, diagnostics: found.iter().map(|found| Row(found)).collect() }
     }
 }
 
@@ -129,15 +128,16 @@ struct Row<'a>(&'a Diagnostic);
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(found) = self;
-        let mut row = serializer.serialize_struct("Diagnostic", 8)?;
-        row.serialize_field("severity", found.severity.name())?;
-        row.serialize_field("code", found.code.name())?;
-        row.serialize_field("file", &found.source.name)?;
-        row.serialize_field("line", &found.place.line)?;
-        row.serialize_field("column", &found.place.column)?;
-        row.serialize_field("key", &found.key.to_string())?;
-        row.serialize_field("message", &found.message)?;
-        row.serialize_field("hint", &found.hint)?;
-        row.end()
+        let row = json!({
+            "severity": found.severity.name(),
+            "code": found.code.name(),
+            "file": found.source.name,
+            "line": found.place.line,
+            "column": found.place.column,
+            "key": found.key.to_string(),
+            "message": found.message,
+            "hint": found.hint,
+        });
+        row.serialize(serializer)
     }
 }

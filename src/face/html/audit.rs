@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::page::{Part, page, recorded};
+use super::page::{page, part, recorded};
 use crate::{
     engine::{Audit, NowKnown, Sessions, Share, Since, Tool},
     face::plural,
@@ -12,13 +12,12 @@ use crate::{
 pub fn audit_html(audit: &Audit) -> String {
     let machine = &audit.machine;
     let title = format!("What is on {}", machine.hostname);
-    let mut parts = vec![Part { id: "drift", name: "Since the sessions", content: drift(audit) }];
+    let mut parts = vec![part("drift", "Since the sessions", drift(audit))];
     if !audit.verifications.is_empty() {
-        let content = verifications(audit);
-        parts.push(Part { id: "checks", name: "Checks that were put off", content });
+        parts.push(part("checks", "Checks that were put off", verifications(audit)));
     }
-    parts.push(Part { id: "shares", name: "By category", content: shares(audit) });
-    parts.push(Part { id: "tools", name: "Tools and settings", content: tools(audit) });
+    parts.push(part("shares", "By category", shares(audit)));
+    parts.push(part("tools", "Tools and settings", tools(audit)));
     let head = html! {
         h1 { (recorded(&title)) }
         p { (recorded(&machine.os_version)) ", " (recorded(machine.arch.name())) }

@@ -12,9 +12,13 @@ const SCRIPT_HASH: &str = "sha256-8/5l3+Ye3gWCWa9I8UkzHftz6HDawf/M/WwzrG4rtps=";
 
 /// A part of a page, with its name in the list of parts.
 pub(super) struct Part {
-    pub id: &'static str,
-    pub name: &'static str,
-    pub content: Markup,
+    id: &'static str,
+    name: &'static str,
+    content: Markup,
+}
+
+pub(super) fn part(id: &'static str, name: &'static str, content: Markup) -> Part {
+    Part { id, name, content }
 }
 
 /// A whole page.

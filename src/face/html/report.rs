@@ -1,10 +1,10 @@
 //! The report of a session: what it came to, what failed first, when what ran, and every command.
 
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 use super::{
     commands::{ByTask, end_of, ending, output, state, tasks},
-    page::{Part, page, recorded},
+    page::{page, part, recorded},
     timeline::{Span, Timeline},
 };
 use crate::{
@@ -65,10 +65,6 @@ pub fn report_html(report: &SessionReport) -> String {
     page(&format!("Report: {title}"), &head, &parts, &foot)
 }
 
-fn part(id: &'static str, name: &'static str, content: Markup) -> Part {
-    Part { id, name, content }
-}
-
 fn status_paint(status: SessionStatus) -> &'static str {
     match status {
         SessionStatus::Completed => "good",
@@ -94,43 +90,41 @@ fn summary(report: &SessionReport) -> Markup {
             @if again > 0 { li { b { (again) } "of them again" } }
         }
         dl.facts {
-            dt { "Machine" }
-            dd { (recorded(&machine.hostname)) ", " (recorded(&machine.os_version)) ", " (recorded(machine.arch.name())) }
-            dt { "Began" }
-            dd { (session.meta.created_at.readable()) }
-            dt { "Last change" }
-            dd { (session.meta.updated_at.readable()) }
+            (fact("Machine", html! {
+                (recorded(&machine.hostname)) ", " (recorded(&machine.os_version)) ", " (recorded(machine.arch.name()))
+            }))
+            (fact("Began", session.meta.created_at.readable()))
+            (fact("Last change", session.meta.updated_at.readable()))
             @if let Some(total) = &context.timing.total_seconds {
-                dt { "Took" }
-                dd { (took_seconds(total)) }
+                (fact("Took", took_seconds(total)))
             }
             @if context.timing.resume_count > 0 {
-                dt { "Resumed" }
-                dd { (plural(usize::try_from(context.timing.resume_count).unwrap_or(usize::MAX), "time")) }
+                @let times = usize::try_from(context.timing.resume_count).unwrap_or(usize::MAX);
+                (fact("Resumed", plural(times, "time")))
             }
             @if let Some(objective) = &session.meta.objective {
-                dt { "Objective" }
-                dd { (recorded(objective)) }
+                (fact("Objective", recorded(objective)))
             }
             @if let Some(digest) = &session.plan.digest {
-                dt { "Plan" }
-                dd { code { (digest) } (approval(session)) }
+                (fact("Plan", html! { code { (digest) } (approval(session)) }))
             }
             @if let Some(outcome) = &session.meta.outcome {
-                dt { "Outcome" }
-                dd { (recorded(&outcome.summary)) }
+                (fact("Outcome", recorded(&outcome.summary)))
             }
             @if let Some(why) = &context.paused_because {
-                dt { "Because" }
-                dd { (recorded(why)) }
+                (fact("Because", recorded(why)))
             }
             @if session.meta.status != SessionStatus::Completed {
-                dt { "Next" }
-                dd { (recorded(&context.next)) }
+                (fact("Next", recorded(&context.next)))
             }
         }
         @for note in &context.notes { p.warn { (recorded(note)) } }
     }
+}
+
+/// Returns an entry of a list of facts.
+fn fact(name: impl Render, value: impl Render) -> Markup {
+    html! { dt { (name) } dd { (value) } }
 }
 
 fn approval(session: &Document) -> Markup {
@@ -444,12 +438,11 @@ fn answers(session: &Document) -> Markup {
     html! {
         dl.facts {
             @for choice in session.choices.values() {
-                dt { (recorded(&choice.question)) }
-                dd { (recorded(&choice.value)) }
+                (fact(recorded(&choice.question), recorded(&choice.value)))
             }
             @for (key, value) in &session.user_data {
-                dt { (recorded(key)) }
-                dd { (recorded(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))) }
+                @let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                (fact(recorded(key), recorded(&value)))
             }
         }
     }

@@ -2,7 +2,11 @@
 //! an id is offered, so that no name in a store or a catalog says anything to a shell. What cannot be
 //! read is not offered, and that is all.
 
-use std::{collections::BTreeSet, ffi::OsStr, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
 use clap::{Arg, ArgMatches, FromArgMatches as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -103,33 +107,23 @@ impl Wanted {
             Self::Profiles => profiles(&catalog(&around()?)?),
             Self::TasksAndProfiles => {
                 let catalog = catalog(&around()?)?;
-                [profiles(&catalog), tasks(&catalog)].concat()
+                profiles(&catalog).into_iter().chain(tasks(&catalog)).collect()
             }
             Self::Categories => categories(&catalog(&around()?)?),
             Self::Answers => answers(&catalog(&around()?)?, line, current)?,
             Self::Commands => commands(line)?,
             Self::Files | Self::Folders => return None,
         };
-        let is_meant = |one: &Offered| one.value.starts_with(current);
-        Some(found.into_iter().filter(is_meant).enumerate().map(Offered::candidate).collect())
+        let is_meant =
+            |one: &CompletionCandidate| one.get_value().to_string_lossy().starts_with(current);
+        let meant = found.into_iter().filter(is_meant).enumerate();
+        Some(meant.map(|(place, one)| one.display_order(Some(place))).collect())
     }
 }
 
-#[derive(Clone, Debug)]
-struct Offered {
-    value: String,
-    help: String,
-}
-
-impl Offered {
-    fn new(value: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { value: value.into(), help: help.into() }
-    }
-
-    fn candidate((place, offered): (usize, Self)) -> CompletionCandidate {
-        let help = Some(offered.help).filter(|help| !help.is_empty()).map(Into::into);
-        CompletionCandidate::new(offered.value).help(help).display_order(Some(place))
-    }
+fn offered(value: impl Into<OsString>, help: impl Into<String>) -> CompletionCandidate {
+    let help = Some(help.into()).filter(|help| !help.is_empty()).map(Into::into);
+    CompletionCandidate::new(value).help(help)
 }
 
 /// Whether a name says nothing to a shell. Ids of tasks and sessions are of this kind anyway.
@@ -173,7 +167,7 @@ fn catalog(settings: &Settings) -> Option<Catalog> {
     settings.layers().ok()?.load(&Fs::real()).ok()
 }
 
-fn sessions(settings: &Settings, unfinished: bool) -> Option<Vec<Offered>> {
+fn sessions(settings: &Settings, unfinished: bool) -> Option<Vec<CompletionCandidate>> {
     let listing = settings.store().ok()?.list(Some(NEWEST)).ok()?;
     let is_meant =
         |session: &SessionSummary| !(unfinished && session.status == SessionStatus::Completed);
@@ -181,66 +175,66 @@ fn sessions(settings: &Settings, unfinished: bool) -> Option<Vec<Offered>> {
     for session in listing.sessions.into_iter().filter(is_meant) {
         let profile = session.profile.map(|profile| format!(", {profile}")).unwrap_or_default();
         let help = format!("{}{profile}", session.status.name().replace('_', " "));
-        found.push(Offered::new(session.id.as_str(), help));
+        found.push(offered(session.id.as_str(), help));
     }
     // A record that cannot be read is what `recover` is for.
     let unreadable = listing.unreadable.iter().filter(|_| !unfinished);
-    found.extend(unreadable.map(|one| Offered::new(one.id.as_str(), "cannot be read")));
+    found.extend(unreadable.map(|one| offered(one.id.as_str(), "cannot be read")));
     if !found.is_empty() {
-        found.push(Offered::new("latest", "the newest session"));
+        found.push(offered("latest", "the newest session"));
     }
     Some(found)
 }
 
-fn tasks_of_session(settings: &Settings, line: &TypedLine) -> Option<Vec<Offered>> {
+fn tasks_of_session(settings: &Settings, line: &TypedLine) -> Option<Vec<CompletionCandidate>> {
     let store = settings.store().ok()?;
     let session = line.values("session");
     let id = store.resolve(session.first().map_or("latest", String::as_str)).ok()?;
     let loaded = store.load(&id).ok();
     let recorded = loaded.into_iter().flat_map(|loaded| {
         let tasks = loaded.session.tasks.values();
-        tasks.map(|task| Offered::new(task.task_id.as_str(), "")).collect::<Vec<_>>()
+        tasks.map(|task| offered(task.task_id.as_str(), "")).collect::<Vec<_>>()
     });
     let mut found: Vec<_> = recorded.collect();
     if found.is_empty() {
         // A damaged record may still have its plan.
         let plan = store.plan(&id).ok()??;
-        found.extend(plan.tasks.iter().map(|task| Offered::new(task.id.as_str(), "")));
+        found.extend(plan.tasks.iter().map(|task| offered(task.id.as_str(), "")));
     }
     Some(found)
 }
 
-fn tasks_in_shells(settings: &Settings) -> Vec<Offered> {
+fn tasks_in_shells(settings: &Settings) -> Vec<CompletionCandidate> {
     let files = settings.shell_files();
     let tasks: BTreeSet<TaskId> =
         files.into_iter().filter_map(|file| file.tasks.ok()).flatten().collect();
-    tasks.iter().map(|task| Offered::new(task.as_str(), "")).collect()
+    tasks.iter().map(|task| offered(task.as_str(), "")).collect()
 }
 
-fn tasks(catalog: &Catalog) -> Vec<Offered> {
-    let offered = catalog.tasks().map(|task| &task.item);
-    offered.map(|task| Offered::new(task.id.as_str(), &task.name)).collect()
+fn tasks(catalog: &Catalog) -> Vec<CompletionCandidate> {
+    let listed = catalog.tasks().map(|task| &task.item);
+    listed.map(|task| offered(task.id.as_str(), &task.name)).collect()
 }
 
-fn profiles(catalog: &Catalog) -> Vec<Offered> {
-    let offered = catalog.profiles().map(|profile| &profile.item);
-    let offered = offered.filter(|profile| is_plain(profile.id()));
-    offered.map(|profile| Offered::new(profile.id(), &profile.metadata.name)).collect()
+fn profiles(catalog: &Catalog) -> Vec<CompletionCandidate> {
+    let listed = catalog.profiles().map(|profile| &profile.item);
+    let listed = listed.filter(|profile| is_plain(profile.id()));
+    listed.map(|profile| offered(profile.id(), &profile.metadata.name)).collect()
 }
 
-fn categories(catalog: &Catalog) -> Vec<Offered> {
+fn categories(catalog: &Catalog) -> Vec<CompletionCandidate> {
     let names: BTreeSet<_> = catalog.tasks().map(|task| task.item.category.as_str()).collect();
-    names.into_iter().filter(|name| is_plain(name)).map(|name| Offered::new(name, "")).collect()
+    names.into_iter().filter(|name| is_plain(name)).map(|name| offered(name, "")).collect()
 }
 
 /// `question=` while the question is typed, then `question=answer`.
-fn answers(catalog: &Catalog, line: &TypedLine, current: &str) -> Option<Vec<Offered>> {
+fn answers(catalog: &Catalog, line: &TypedLine, current: &str) -> Option<Vec<CompletionCandidate>> {
     let profile = &catalog.profile(line.values("profile").first()?)?.item;
     let questions = profile.question_flow.iter().filter(|question| is_plain(&question.id));
     let Some((id, _)) = current.split_once('=') else {
         return Some(
             questions
-                .map(|question| Offered::new(format!("{}=", question.id), &question.question))
+                .map(|question| offered(format!("{}=", question.id), &question.question))
                 .collect(),
         );
     };
@@ -250,13 +244,13 @@ fn answers(catalog: &Catalog, line: &TypedLine, current: &str) -> Option<Vec<Off
         let name = answer.value.as_ref().filter(|value| is_plain(value));
         name.unwrap_or(&answer.letter).clone()
     };
-    let offered = answers.map(|answer| (value(answer), &answer.text));
-    let offered = offered.filter(|(value, _)| is_plain(value));
-    Some(offered.map(|(value, text)| Offered::new(format!("{id}={value}"), text)).collect())
+    let answers = answers.map(|answer| (value(answer), &answer.text));
+    let answers = answers.filter(|(value, _)| is_plain(value));
+    Some(answers.map(|(value, text)| offered(format!("{id}={value}"), text)).collect())
 }
 
 /// The commands below those that are named already.
-fn commands(line: &TypedLine) -> Option<Vec<Offered>> {
+fn commands(line: &TypedLine) -> Option<Vec<CompletionCandidate>> {
     let program = command();
     let mut above = &program;
     for name in &line.values("command") {
@@ -264,7 +258,7 @@ fn commands(line: &TypedLine) -> Option<Vec<Offered>> {
     }
     let below = above.get_subcommands().filter(|below| !below.is_hide_set());
     let about = |one: &clap::Command| one.get_about().map(ToString::to_string).unwrap_or_default();
-    Some(below.map(|one| Offered::new(one.get_name(), about(one))).collect())
+    Some(below.map(|one| offered(one.get_name(), about(one))).collect())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub(super) fn can_ask(settings: &Settings) -> bool {
 
 /// A question to be answered with yes; anything else is no, and so is Ctrl-C.
 pub(super) fn confirm(settings: &Settings, question: &str) -> bool {
-    if !settings.look().can_move {
+    if !settings.screen.look().can_move {
         let answer = typed_line(&format!("{question} [y/N] ")).unwrap_or_default();
         return matches!(answer.to_lowercase().as_str(), "y" | "yes");
     }
@@ -32,7 +32,7 @@ pub(super) fn confirm(settings: &Settings, question: &str) -> bool {
 
 /// What was typed; `None` if nothing was, or they would rather not.
 pub(super) fn line(settings: &Settings, question: &str) -> Option<String> {
-    let answer = if settings.look().can_move {
+    let answer = if settings.screen.look().can_move {
         let ask = || Input::<String>::new().with_prompt(question).allow_empty(true).interact_text();
         prompted(ask)?
     } else {

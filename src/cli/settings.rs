@@ -99,11 +99,6 @@ impl Settings {
         ask::can_ask(self).then(|| Asker::new(AtTerminal::new(self.screen.clone())))
     }
 
-    /// How what is said on stderr may look.
-    pub(super) fn look(&self) -> Look {
-        self.screen.look()
-    }
-
     /// What of the environment reaches commands.
     #[expect(clippy::unused_self, reason = "all that is set up is asked of the settings")]
     pub(super) fn environment(&self) -> Environment {

@@ -135,7 +135,7 @@ pub struct Detection {
     pub version_command: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanCommand {
     pub command: String,
@@ -185,41 +185,8 @@ pub struct Verification {
 #[derive(Serialize)]
 struct Executable<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    user_data: BTreeMap<&'a str, ExecutableDatum<'a>>,
-    tasks: Vec<ExecutableTask<'a>>,
-}
-
-#[derive(Serialize)]
-struct ExecutableDatum<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<&'a str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    secret: bool,
-}
-
-#[derive(Serialize)]
-struct ExecutableTask<'a> {
-    id: &'a TaskId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variant: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    depends_on: &'a [TaskId],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    after: &'a [TaskId],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    path: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    env_setup: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detection: Option<&'a Detection>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    packages: Option<&'a PlanPackages>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    commands: Vec<PlanCommand>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verification: Option<&'a Verification>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    shell_integration: &'a BTreeMap<String, String>,
+    user_data: BTreeMap<&'a str, UserDatum>,
+    tasks: Vec<PlanTask>,
 }
 
 impl Plan {
@@ -238,9 +205,10 @@ impl Plan {
     }
 
     fn executable(&self) -> Executable<'_> {
-        let user_data = self.user_data.iter().map(|(key, given)| {
-            (key.as_str(), ExecutableDatum { value: given.value.as_deref(), secret: given.secret })
-        });
+        let user_data = self
+            .user_data
+            .iter()
+            .map(|(key, datum)| (key.as_str(), UserDatum { prompt: None, ..datum.clone() }));
         let tasks = self.tasks.iter().map(PlanTask::executable);
         Executable { user_data: user_data.collect(), tasks: tasks.collect() }
     }
@@ -279,19 +247,22 @@ impl PlanTask {
         }
     }
 
-    fn executable(&self) -> ExecutableTask<'_> {
-        ExecutableTask {
-            id: &self.id,
-            variant: self.variant.as_deref(),
-            depends_on: &self.depends_on,
-            after: &self.after,
-            path: &self.path,
-            env_setup: self.env_setup.as_deref(),
-            detection: self.detection.as_ref(),
-            packages: self.packages.as_ref(),
+    /// Returns the task with those of its fields that can execute. A field of a later version
+    /// belongs to them, and so to the digest, unless it is cleared here.
+    fn executable(&self) -> Self {
+        Self {
+            name: None,
+            description: None,
+            category: None,
+            layer: None,
             commands: self.commands.iter().map(PlanCommand::without_words).collect(),
-            verification: self.verification.as_ref(),
-            shell_integration: &self.shell_integration,
+            manual: Vec::new(),
+            secrets: Vec::new(),
+            configures: false,
+            upkeep: false,
+            found: None,
+            notes: None,
+            ..self.clone()
         }
     }
 

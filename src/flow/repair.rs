@@ -1,7 +1,5 @@
 //! What mends a machine: small tasks of few commands, each with a check that it did.
 
-use std::collections::BTreeMap;
-
 use indexmap::IndexMap;
 
 use super::doctor::Trouble;
@@ -74,15 +72,10 @@ fn task(id: &str, name: &str, commands: Vec<PlanCommand>, check: &str) -> Option
 fn command(text: &str, description: &str) -> PlanCommand {
     PlanCommand {
         command: text.into(),
-        name: None,
         description: Some(description.into()),
         idempotent: true,
         requires_sudo: true,
-        timeout_seconds: None,
-        retries: None,
-        env: BTreeMap::new(),
-        working_dir: None,
         locks: vec!["apt".into()],
-        interactive: false,
+        ..PlanCommand::default()
     }
 }

@@ -86,16 +86,11 @@ impl PackageManager {
         let packages = packages.join(" ");
         PlanCommand {
             command: format!("{before} {packages}"),
-            name: None,
             description: Some(format!("Install {packages} with {}", self.program())),
             idempotent: true,
             requires_sudo,
-            timeout_seconds: None,
-            retries: None,
-            env: std::collections::BTreeMap::new(),
-            working_dir: None,
             locks: vec![self.lock().into()],
-            interactive: false,
+            ..PlanCommand::default()
         }
     }
 

@@ -3,7 +3,7 @@
 //! output: packages are called `npm`, `code` and `error`. Whoever is blamed wrongly is not installed;
 //! who is not blamed is only tried again.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::collections::HashSet;
 
 use regex::Regex;
 
@@ -17,8 +17,9 @@ pub fn blamed<'p>(manager: PackageManager, output: &[u8], packages: &[&'p str]) 
     let text = without_orders(&text);
     let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.is_empty()).collect();
     let mut names: HashSet<String> = HashSet::new();
+    let complaints = complaints(manager);
     for line in &lines {
-        for found in complaints(manager).iter().filter_map(|form| form.captures(line)) {
+        for found in complaints.iter().filter_map(|form| form.captures(line)) {
             let named = found.get(1).map_or("", |named| named.as_str());
             // One complaint may name several.
             names.extend(named.split([' ', ',']).flat_map(|word| names_in(manager, word)));
@@ -44,38 +45,32 @@ pub fn blamed<'p>(manager: PackageManager, output: &[u8], packages: &[&'p str]) 
     packages.iter().filter(is_named).copied().collect()
 }
 
-/// The forms of a manager's complaints about single packages, each within one line.
-fn complaints(manager: PackageManager) -> &'static [Regex] {
-    static APT: Forms = LazyLock::new(|| {
-        forms(&[
+/// Returns the forms of a manager's complaints about single packages, each within one line.
+fn complaints(manager: PackageManager) -> Vec<Regex> {
+    let patterns: &[&str] = match manager {
+        PackageManager::Apt => &[
             "^(?:E|Error): Unable to locate package (\\S+)$",
             "^(?:E|Error): Package '([^']+)' has no installation candidate$",
             "^(?:E|Error): (?:Version|Release) '[^']*' for '([^']+)' was not found$",
             "^(?:E|Error): Can't select [\\w ]+ from package '?([^' ]+)'? as it ",
             "^dpkg: error processing (?:package|archive) (\\S+) \\(--[a-z-]+\\):$",
-        ])
-    });
-    static DNF: Forms = LazyLock::new(|| {
-        forms(&[
+        ],
+        PackageManager::Dnf => &[
             "^(?:Error: )?Unable to find a match: (.+)$",
             "^No match for argument: (\\S+)$",
             "^No package (\\S+) available\\.?$",
             "^\\s*(?:-|Problem(?: \\d+)?:) nothing provides .+ needed by (\\S+)(?: from \\S+)?$",
             "^\\s*(?:-|Problem(?: \\d+)?:) package (\\S+)(?: from [^@]\\S*)? requires .+, but none of",
             "^error: %\\w+\\((\\S+)\\) scriptlet failed",
-        ])
-    });
-    static PACMAN: Forms = LazyLock::new(|| {
-        forms(&[
+        ],
+        PackageManager::Pacman => &[
             "^error: target not found: (\\S+)$",
             "^:: unable to satisfy dependency '[^']+' required by (\\S+)$",
             "^:: ([^\\s:]+): requires \\S+$",
             "^warning: cannot resolve \"[^\"]+\", a dependency of \"([^\"]+)\"$",
             "^([^\\s:]+): /.* exists in filesystem(?: \\(owned by \\S+\\))?$",
-        ])
-    });
-    static BREW: Forms = LazyLock::new(|| {
-        forms(&[
+        ],
+        PackageManager::Brew | PackageManager::Cask => &[
             "^(?:Error|Warning): No available formula(?: or cask)? with the name \"([^\"]+)\"",
             "^(?:Error|Warning): No available formula .*\\(dependency of ([^\\s)]+)\\)",
             "^Error: No formulae or casks found for (\\S+?)\\.$",
@@ -83,47 +78,27 @@ fn complaints(manager: PackageManager) -> &'static [Regex] {
             "^Error: Cannot install (\\S+) because conflicting formulae are installed\\.",
             "^Error: (\\S+) has been disabled because ",
             "^Error: (\\S+): no bottle available!",
-        ])
-    });
-    static NPM: Forms = LazyLock::new(|| {
-        forms(&[
+        ],
+        PackageManager::Npm => &[
             "^npm (?:ERR!|error) 404 +(?:The requested resource )?'([^']+)' (?:could not be found|is not in)",
             "^npm (?:ERR!|error) notarget No matching version found for (\\S+)",
             "^npm (?:ERR!|error) notsup Unsupported platform for (\\S+): wanted ",
             "^npm (?:ERR!|error) notsup Not compatible with your version of node/npm: (\\S+)$",
             "^npm (?:ERR!|error) Failed at the (\\S+) \\S+ script\\.",
-        ])
-    });
-    static PIPX: Forms = LazyLock::new(|| {
-        forms(&[
+        ],
+        PackageManager::Pipx => &[
             "^\\s*ERROR: No matching distribution found for (\\S+)",
             "^No apps associated with package (\\S+) or its dependencies\\.",
             "^Error installing (\\S+?)(?: from spec '.*')?\\.$",
-        ])
-    });
-    static CARGO: Forms = LazyLock::new(|| {
-        forms(&[
+        ],
+        PackageManager::Cargo => &[
             "^error: could not find `([^`]+)` in registry ",
             "^error: failed to compile `([^` ]+) v[^`]*`",
             "^error: cannot install package `([^` ]+)(?: [^`]*)?`, it ",
             "^error: there is nothing to install in `([^` ]+) v[^`]*`",
             "^\\s*Summary .*Failed to install (.+) \\(see error",
-        ])
-    });
-    match manager {
-        PackageManager::Apt => &APT,
-        PackageManager::Dnf => &DNF,
-        PackageManager::Pacman => &PACMAN,
-        PackageManager::Brew | PackageManager::Cask => &BREW,
-        PackageManager::Npm => &NPM,
-        PackageManager::Pipx => &PIPX,
-        PackageManager::Cargo => &CARGO,
-    }
-}
-
-type Forms = LazyLock<Vec<Regex>>;
-
-fn forms(patterns: &[&str]) -> Vec<Regex> {
+        ],
+    };
     patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
 }
 
@@ -200,8 +175,6 @@ fn listed_below(heading: &str, lines: &[&str], manager: PackageManager) -> Vec<S
 /// Packages that apt cannot give what they depend on. Where the system was broken before, it says so
 /// of all that it is asked for, and none of them is the reason.
 fn with_unmet_dependencies(lines: &[&str]) -> Vec<String> {
-    static UNMET: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new("^ (\\S+) : [A-Z][A-Za-z]+: \\S").ok());
     let was_broken = |line: &&str| {
         ["E: Unmet dependencies.", "Error: Unmet dependencies."]
             .iter()
@@ -210,7 +183,8 @@ fn with_unmet_dependencies(lines: &[&str]) -> Vec<String> {
     if lines.iter().any(was_broken) {
         return Vec::new();
     }
-    let found = lines.iter().filter_map(|line| UNMET.as_ref()?.captures(line));
+    let Ok(unmet) = Regex::new("^ (\\S+) : [A-Z][A-Za-z]+: \\S") else { return Vec::new() };
+    let found = lines.iter().filter_map(|line| unmet.captures(line));
     found.map(|found| name_of(PackageManager::Apt, &found[1])).collect()
 }
 

@@ -108,16 +108,14 @@ impl Document {
                 self.check_phase_completed(*phase)
             }
             EventKind::PhaseReopened { phase, .. } => self.check_back(*phase),
-            EventKind::AnswerWithdrawn { question_id } => self
-                .choices
-                .contains_key(question_id)
-                .then_some(())
-                .ok_or_else(|| Illegal::NoAnswer(question_id.clone())),
-            EventKind::UserDataWithdrawn { key } => self
-                .user_data
-                .contains_key(key)
-                .then_some(())
-                .ok_or_else(|| Illegal::NoUserData(key.clone())),
+            EventKind::AnswerWithdrawn { question_id } => {
+                require(self.choices.contains_key(question_id), || {
+                    Illegal::NoAnswer(question_id.clone())
+                })
+            }
+            EventKind::UserDataWithdrawn { key } => {
+                require(self.user_data.contains_key(key), || Illegal::NoUserData(key.clone()))
+            }
             EventKind::PlanPresented { tasks, .. } => self.check_presented(tasks),
             EventKind::PlanApproved { digest, .. } => self.check_digest(digest),
             EventKind::TaskStarted { task_id } => self.check_task(task_id, TaskStatus::InProgress),
@@ -136,21 +134,21 @@ impl Document {
             EventKind::CommandSkipped(skipped) => self.check_command_skipped(skipped),
             EventKind::ProbeFinished(probe) => self.task(&probe.task_id).map(drop),
             EventKind::ShellBlockWritten(written) => self.task(&written.task_id).map(drop),
-            EventKind::ResumeChosen { task_id, .. } => self
-                .resume_point_of(task_id)
-                .map(drop)
-                .ok_or_else(|| Illegal::NothingToResume(task_id.clone())),
+            EventKind::ResumeChosen { task_id, .. } => {
+                require(self.resume_point_of(task_id).is_some(), || {
+                    Illegal::NothingToResume(task_id.clone())
+                })
+            }
             EventKind::VerificationDeferred { task_id, .. } => self.task(task_id).map(drop),
             EventKind::VerificationResolved { task_id, command }
-            | EventKind::VerificationRefuted { task_id, command, .. } => self
-                .deferred_verifications
-                .iter()
-                .any(|d| d.task_id == *task_id && d.command == *command && !d.resolved)
-                .then_some(())
-                .ok_or_else(|| Illegal::NotDeferred {
+            | EventKind::VerificationRefuted { task_id, command, .. } => {
+                let mut deferred = self.deferred_verifications.iter().filter(|d| !d.resolved);
+                let is_deferred = deferred.any(|d| d.task_id == *task_id && d.command == *command);
+                require(is_deferred, || Illegal::NotDeferred {
                     task_id: task_id.clone(),
                     command: command.clone(),
-                }),
+                })
+            }
         }
     }
 
@@ -180,7 +178,7 @@ impl Document {
             }
             _ => status == InProgress,
         };
-        allowed.then_some(()).ok_or(Illegal::Session { event: kind.name(), status })
+        require(allowed, || Illegal::Session { event: kind.name(), status })
     }
 
     /// Answers come before the plan, work after its approval.
@@ -205,7 +203,7 @@ impl Document {
             | EventKind::CommandSkipped(_) => phase == Phase::Execute,
             _ => true,
         };
-        allowed.then_some(()).ok_or(Illegal::Phase { event: kind.name(), phase })
+        require(allowed, || Illegal::Phase { event: kind.name(), phase })
     }
 
     fn check_completed(&self) -> Verdict {
@@ -235,11 +233,7 @@ impl Document {
 
     fn check_back(&self, asked: Phase) -> Verdict {
         let current = self.phase.current;
-        if asked < current && current < Phase::Execute {
-            Ok(())
-        } else {
-            Err(Illegal::NotBack { asked, current })
-        }
+        require(asked < current && current < Phase::Execute, || Illegal::NotBack { asked, current })
     }
 
     fn check_revised(&self, revised: &SessionRevised) -> Verdict {
@@ -251,9 +245,7 @@ impl Document {
             self.nothing_in_flight()?;
         }
         for task_id in &revised.tasks_reset {
-            if let Some(open) = self.task(task_id)?.in_flight.first() {
-                return Err(Illegal::InFlight { task_id: task_id.clone(), seq: open.seq });
-            }
+            not_in_flight(self.task(task_id)?, None)?;
         }
         let mut named = revised.tasks_to_redo.iter().chain(&revised.tasks_to_review);
         named.try_for_each(|task_id| self.task(task_id).map(drop))
@@ -300,10 +292,7 @@ impl Document {
         if !drawn {
             return Err(Illegal::Task { task_id: task_id.clone(), from, to });
         }
-        match task.in_flight.first() {
-            Some(open) => Err(Illegal::InFlight { task_id: task_id.clone(), seq: open.seq }),
-            None => Ok(()),
-        }
+        not_in_flight(task, None)
     }
 
     fn check_started(&self, started: &CommandStarted) -> Verdict {
@@ -318,9 +307,7 @@ impl Document {
         for task_id in &started.task_ids {
             let task = self.task_in_progress(task_id)?;
             check_index(task, index)?;
-            if let Some(open) = task.in_flight.iter().find(|open| open.command_index == index) {
-                return Err(Illegal::InFlight { task_id: task_id.clone(), seq: open.seq });
-            }
+            not_in_flight(task, Some(index))?;
             not_succeeded(task, index)?;
             let known = task.command(index).and_then(|command| command.attempts).unwrap_or(0);
             // The event names the try of the first task; the others count their own.
@@ -335,11 +322,10 @@ impl Document {
     fn check_finished(&self, finished: &CommandFinished) -> Verdict {
         let seq = finished.started_seq;
         let task = self.task(&finished.task_id)?;
-        if task.in_flight.iter().any(|open| open.seq == seq) {
-            Ok(())
-        } else {
-            Err(Illegal::NoAttempt { task_id: finished.task_id.clone(), seq })
-        }
+        require(task.in_flight.iter().any(|open| open.seq == seq), || Illegal::NoAttempt {
+            task_id: finished.task_id.clone(),
+            seq,
+        })
     }
 
     fn check_command_skipped(&self, skipped: &CommandSkipped) -> Verdict {
@@ -347,12 +333,7 @@ impl Document {
         let task = self.task_in_progress(&skipped.task_id)?;
         check_index(task, index)?;
         not_succeeded(task, index)?;
-        match task.in_flight.iter().find(|open| open.command_index == index) {
-            Some(open) => {
-                Err(Illegal::InFlight { task_id: skipped.task_id.clone(), seq: open.seq })
-            }
-            None => Ok(()),
-        }
+        not_in_flight(task, Some(index))
     }
 
     fn task(&self, task_id: &TaskId) -> Result<&TaskRecord, Illegal> {
@@ -373,13 +354,7 @@ impl Document {
     }
 
     fn nothing_in_flight(&self) -> Verdict {
-        let open = self.tasks.values().find_map(|task| Some((task, task.in_flight.first()?)));
-        match open {
-            Some((task, open)) => {
-                Err(Illegal::InFlight { task_id: task.task_id.clone(), seq: open.seq })
-            }
-            None => Ok(()),
-        }
+        self.tasks.values().try_for_each(|task| not_in_flight(task, None))
     }
 
     fn everything_settled(&self) -> Verdict {
@@ -393,6 +368,19 @@ impl Document {
 
     fn is_phase_complete(&self, phase: Phase) -> bool {
         self.phase_timing.get(&phase).is_some_and(|timing| timing.completed_at.is_some())
+    }
+}
+
+fn require(holds: bool, otherwise: impl FnOnce() -> Illegal) -> Verdict {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+/// Refuses an event while an attempt of the task is under way: of one command, or of any.
+fn not_in_flight(task: &TaskRecord, command: Option<usize>) -> Verdict {
+    let mut open = task.in_flight.iter();
+    match open.find(|open| command.is_none_or(|index| open.command_index == index)) {
+        Some(open) => Err(Illegal::InFlight { task_id: task.task_id.clone(), seq: open.seq }),
+        None => Ok(()),
     }
 }
 
@@ -416,8 +404,8 @@ fn check_depth<'a>(values: impl IntoIterator<Item = &'a Value>) -> Verdict {
             _ => false,
         }
     }
-    let deep = values.into_iter().any(|value| is_deep(value, DEEPEST));
-    if deep { Err(Illegal::TooDeep) } else { Ok(()) }
+    let is_too_deep = values.into_iter().any(|value| is_deep(value, DEEPEST));
+    require(!is_too_deep, || Illegal::TooDeep)
 }
 
 fn check_index(task: &TaskRecord, index: usize) -> Verdict {

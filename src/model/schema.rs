@@ -1,14 +1,13 @@
 //! JSON Schemas (2020-12) of what is on disk, made from the types that write it.
 
-use schemars::{SchemaGenerator, generate::SchemaSettings};
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{Document, EventKind, Plan};
 
 /// The schema of a session document.
 pub fn session_schema() -> Value {
-    let mut schema = generator().into_root_schema_for::<Document>().to_value();
-    plain_numbers(&mut schema);
+    let mut schema = schema_of::<Document>();
     // Put there by whoever prints the document, and taken off by whoever reads it.
     schema["properties"]["checksum"] = json!({
         "type": "string",
@@ -19,15 +18,12 @@ pub fn session_schema() -> Value {
 
 /// The schema of a plan file.
 pub fn plan_schema() -> Value {
-    let mut schema = generator().into_root_schema_for::<Plan>().to_value();
-    plain_numbers(&mut schema);
-    schema
+    schema_of::<Plan>()
 }
 
 /// The schema of one journal line.
 pub fn event_schema() -> Value {
-    let mut schema = generator().into_root_schema_for::<EventKind>().to_value();
-    plain_numbers(&mut schema);
+    let mut schema = schema_of::<EventKind>();
     let number = json!({"type": "integer", "minimum": 1});
     let envelope = json!({
         "seq": {"type": "integer", "minimum": 1},
@@ -47,11 +43,13 @@ pub fn event_schema() -> Value {
     schema
 }
 
-fn generator() -> SchemaGenerator {
+fn schema_of<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     // A structure that stands in one place only is read where it stands.
     settings.inline_subschemas = false;
-    settings.into_generator()
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    plain_numbers(&mut schema);
+    schema
 }
 
 /// Says of one kind of event that its line also has `seq`, `timestamp` and `chain`.
@@ -64,14 +62,12 @@ fn add_envelope(kind: &mut Value, envelope: &Map<String, Value>, batch: &Value) 
     let properties = kind.entry("properties").or_insert_with(|| json!({}));
     if let Some(properties) = properties.as_object_mut() {
         properties.extend(envelope.clone());
+        // Only events that were written together have it.
+        properties.insert("batch".into(), batch.clone());
     }
     let required = kind.entry("required").or_insert_with(|| json!([]));
     if let Some(required) = required.as_array_mut() {
         required.extend(envelope.keys().map(|key| json!(key)));
-    }
-    if let Some(properties) = kind.get_mut("properties").and_then(Value::as_object_mut) {
-        // Only events that were written together have it.
-        properties.insert("batch".into(), batch.clone());
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Extra, TaskId, Timestamp, named};
+use super::{CommandVerdict, Extra, TaskId, Timestamp, named};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRecord {
@@ -182,6 +182,15 @@ pub enum CommandStatus {
     Success,
     Failed,
     Skipped,
+}
+
+impl From<CommandVerdict> for CommandStatus {
+    fn from(verdict: CommandVerdict) -> Self {
+        match verdict {
+            CommandVerdict::Success => Self::Success,
+            CommandVerdict::Failure => Self::Failed,
+        }
+    }
 }
 
 /// How an attempt came to its end.

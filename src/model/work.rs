@@ -186,10 +186,7 @@ fn finished_record(finished: &CommandFinished, open: InFlight) -> CommandRecord 
     CommandRecord {
         command: open.command,
         description: open.description,
-        status: match finished.status {
-            CommandVerdict::Success => CommandStatus::Success,
-            CommandVerdict::Failure => CommandStatus::Failed,
-        },
+        status: finished.status.into(),
         exit_code: finished.exit_code,
         error: finished.error.clone(),
         output_summary: finished.output_summary.clone(),
@@ -212,10 +209,7 @@ fn finished_record(finished: &CommandFinished, open: InFlight) -> CommandRecord 
 pub(super) fn probed(probe: &ProbeFinished, at: &Timestamp) -> CommandRecord {
     CommandRecord {
         command: probe.command.clone(),
-        status: match probe.status {
-            CommandVerdict::Success => CommandStatus::Success,
-            CommandVerdict::Failure => CommandStatus::Failed,
-        },
+        status: probe.status.into(),
         exit_code: probe.exit_code,
         error: probe.error.clone(),
         output_summary: probe.output_summary.clone(),
@@ -263,10 +257,7 @@ pub(super) fn put_shell_block(task: &mut TaskRecord, written: &ShellBlockWritten
     let record = ShellBlockRecord {
         shell: written.shell.clone(),
         file: written.file.clone(),
-        status: match written.status {
-            CommandVerdict::Success => CommandStatus::Success,
-            CommandVerdict::Failure => CommandStatus::Failed,
-        },
+        status: written.status.into(),
         // What was changed before has been changed, whatever a second look finds.
         changed: written.changed || known.as_ref().is_some_and(|block| block.changed),
         error: written.error.clone(),

@@ -15,4 +15,6 @@ pub use error::{DiskError, Operation};
 pub use fs::{File, Fs};
 pub use lock::{Holder, Lock, LockError, is_held};
 pub use real::Real;
-pub use save::{read_whole, remove_if_there, resolve, save, write_into};
+pub use save::{
+    create_if_absent, if_there, read_whole, remove_if_there, resolve, save, write_into,
+};

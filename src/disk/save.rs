@@ -70,21 +70,34 @@ fn write_temporary(fs: &Fs, path: &Path, bytes: &[u8]) -> Result<(), DiskError> 
 fn keep(fs: &Fs, path: &Path, backup: &Path) -> Result<(), DiskError> {
     let temporary = sibling(backup, ".tmp");
     remove_if_there(fs, &temporary)?;
-    match fs.link(path, &temporary) {
-        Ok(()) => {}
-        Err(error) if error.not_found() => return Ok(()),
-        Err(error) => return Err(error),
+    if if_there(fs.link(path, &temporary))?.is_none() {
+        return Ok(());
     }
     fs.rename(&temporary, backup)?;
     // Renaming one name of a file onto another of the same file does nothing at all.
     remove_if_there(fs, &temporary)
 }
 
+/// Creates a directory that only its owner can enter; whether it was not there before.
+pub fn create_if_absent(fs: &Fs, path: &Path) -> Result<bool, DiskError> {
+    match fs.create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.already_exists() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes a file, unless it is gone already.
 pub fn remove_if_there(fs: &Fs, path: &Path) -> Result<(), DiskError> {
-    match fs.remove(path) {
-        Err(error) if !error.not_found() => Err(error),
-        _ => Ok(()),
+    if_there(fs.remove(path)).map(drop)
+}
+
+/// Returns `None` for the result of an operation on a file or directory that does not exist.
+pub fn if_there<T>(result: Result<T, DiskError>) -> Result<Option<T>, DiskError> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.not_found() => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

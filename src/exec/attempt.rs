@@ -10,7 +10,7 @@ use super::{
     finish,
 };
 use crate::{
-    disk::{DiskError, Fs},
+    disk::{DiskError, Fs, create_if_absent, if_there},
     os::{self, Process, Sent},
 };
 
@@ -47,17 +47,11 @@ impl Attempt {
 
     /// Makes the attempt's directory, unless it is there.
     pub fn prepare(&self) -> Result<(), DiskError> {
-        let create = |path: &Path| match self.fs.create_dir(path) {
-            Err(error) if error.already_exists() => Ok(()),
-            created => created,
-        };
-        match create(&self.directory) {
-            Err(error) if error.not_found() => {
-                create(self.directory.parent().unwrap_or(&self.directory))?;
-                create(&self.directory)
-            }
-            created => created,
+        if if_there(create_if_absent(&self.fs, &self.directory))?.is_none() {
+            create_if_absent(&self.fs, self.directory.parent().unwrap_or(&self.directory))?;
+            create_if_absent(&self.fs, &self.directory)?;
         }
+        Ok(())
     }
 
     /// Valid only for an attempt of this boot: after another one files tell nothing.
@@ -99,10 +93,8 @@ impl Attempt {
 
     /// Whether a supervisor holds it now.
     pub fn is_claimed(&self) -> Result<bool, DiskError> {
-        match Claim::read(&self.fs, &self.directory)? {
-            Some((_, file)) => file.is_locked(),
-            None => Ok(false),
-        }
+        let claim = Claim::read(&self.fs, &self.directory)?;
+        claim.map_or(Ok(false), |(_, file)| file.is_locked())
     }
 
     /// Asks the supervisor to end the command: at first politely, then not. Whether there was one
@@ -134,10 +126,7 @@ impl Attempt {
 
     /// Whether something that the command started still holds its sign of life.
     pub fn is_alive(&self) -> Result<bool, DiskError> {
-        match self.fs.open_read(&self.directory.join(ALIVE)) {
-            Ok(file) => file.is_locked(),
-            Err(error) if error.not_found() => Ok(false),
-            Err(error) => Err(error),
-        }
+        let alive = if_there(self.fs.open_read(&self.directory.join(ALIVE)))?;
+        alive.map_or(Ok(false), |file| file.is_locked())
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finish::Room;
 use crate::{
-    disk::{DiskError, File, Fs},
+    disk::{DiskError, File, Fs, if_there},
     model::{Digest, TaskId},
 };
 
@@ -79,16 +79,12 @@ impl Claim {
     }
 
     pub(super) fn read(fs: &Fs, directory: &Path) -> Result<Option<(Self, File)>, DiskError> {
-        match fs.open_read(&directory.join(CLAIM)) {
-            Ok(file) => {
-                let bytes = file.read_from(0)?;
-                // One that cannot be read is a claim all the same.
-                let claim = serde_json::from_slice(&bytes).unwrap_or_else(|_| Self::unreadable());
-                Ok(Some((claim, file)))
-            }
-            Err(error) if error.not_found() => Ok(None),
-            Err(error) => Err(error),
-        }
+        let opened = if_there(fs.open_read(&directory.join(CLAIM)))?;
+        let Some(file) = opened else { return Ok(None) };
+        let bytes = file.read_from(0)?;
+        // One that cannot be read is a claim all the same.
+        let claim = serde_json::from_slice(&bytes).unwrap_or_else(|_| Self::unreadable());
+        Ok(Some((claim, file)))
     }
 }
 

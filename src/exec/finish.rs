@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::claim::create_own;
 use crate::{
-    disk::{DiskError, File, Fs},
+    disk::{DiskError, File, Fs, if_there},
     model::{AttemptOutcome, Digest},
 };
 
@@ -82,11 +82,8 @@ impl Room {
 
 /// The result at `path`; `None` if there is none, or none that can be trusted.
 pub(super) fn read(fs: &Fs, path: &Path) -> Result<Option<Finish>, DiskError> {
-    let bytes = match fs.open_read(path) {
-        Ok(file) => file.read_from(0)?,
-        Err(error) if error.not_found() => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(file) = if_there(fs.open_read(path))? else { return Ok(None) };
+    let bytes = file.read_from(0)?;
     let Some((sum, text)) = bytes.split_at_checked(CHECKSUM) else { return Ok(None) };
     let text = text.strip_prefix(b"\n").and_then(|text| text.strip_suffix(b"\n"));
     let whole = text.filter(|text| checksum(text).as_str().as_bytes() == sum);

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{DiskError, File, Fs};
+use crate::disk::{DiskError, File, Fs, if_there, remove_if_there};
 
 const HEAD: &str = "output.log";
 const TAILS: [&str; 2] = ["tail.0", "tail.1"];
@@ -75,10 +75,7 @@ impl Log {
             return Ok(file);
         }
         let temporary = self.directory.join(TEMPORARY);
-        match self.fs.remove(&temporary) {
-            Err(error) if !error.not_found() => return Err(error),
-            _ => {}
-        }
+        remove_if_there(&self.fs, &temporary)?;
         let file = self.fs.create_new(&temporary)?;
         file.write_all_at(format!("{:>1$}\n", self.kept, HEADER - 1).as_bytes(), 0)?;
         self.fs.rename(&temporary, &self.directory.join(TAILS[self.tails % 2]))?;
@@ -139,11 +136,8 @@ pub struct Ends {
 pub fn read_ends(fs: &Fs, directory: &Path, head: u64, tail: u64) -> Result<Ends, DiskError> {
     let mut files = Vec::new();
     for (name, is_tail) in [(HEAD, false), (TAILS[0], true), (TAILS[1], true)] {
-        let file = match fs.open_read(&directory.join(name)) {
-            Ok(file) => file,
-            Err(error) if error.not_found() => continue,
-            Err(error) => return Err(error),
-        };
+        let opened = if_there(fs.open_read(&directory.join(name)))?;
+        let Some(file) = opened else { continue };
         let Some((begin, header)) = beginning_of(&file, is_tail) else { continue };
         let length = file.stat()?.len.saturating_sub(header);
         files.push((begin, length, header, file));
@@ -183,11 +177,7 @@ fn beginning_of(file: &File, is_tail: bool) -> Option<(u64, u64)> {
 
 /// What one file has at or after `from`; `None` if that is nothing.
 fn read_file(fs: &Fs, path: &Path, from: u64, is_tail: bool) -> Result<Option<Piece>, DiskError> {
-    let file = match fs.open_read(path) {
-        Ok(file) => file,
-        Err(error) if error.not_found() => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(file) = if_there(fs.open_read(path))? else { return Ok(None) };
     let Some((begin, header)) = beginning_of(&file, is_tail) else { return Ok(None) };
     let start = from.max(begin);
     let bytes = file.read_from(header + (start - begin))?;

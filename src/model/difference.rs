@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::Document;
+
 /// One field that two documents do not agree on; `None` where one of them does not have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
@@ -38,6 +40,14 @@ fn short(value: &Value) -> String {
         return text;
     }
     text.chars().take(LONGEST).chain(['…']).collect()
+}
+
+impl Document {
+    /// Returns every field in which `found` is not as this document, in the order of the fields.
+    pub fn differences(&self, found: &Self) -> Vec<Difference> {
+        let value = |document: &Self| serde_json::to_value(document).unwrap_or_default();
+        differences(&value(self), &value(found))
+    }
 }
 
 /// Every field in which `found` is not as `expected`, in the order of the fields.

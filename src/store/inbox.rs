@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Recorder, Store, StoreError, layout::create_if_absent};
+use super::{Recorder, Store, StoreError};
 use crate::{
-    disk::{Fs, remove_if_there},
+    disk::{Fs, create_if_absent, if_there, remove_if_there},
     model::SessionId,
 };
 
@@ -36,11 +36,7 @@ impl Letter {
 
     /// Takes it back; whether it was still there.
     pub fn withdraw(self) -> Result<bool, StoreError> {
-        match self.fs.remove(&self.path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.not_found() => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(if_there(self.fs.remove(&self.path))?.is_some())
     }
 }
 
@@ -69,11 +65,7 @@ impl Store {
     /// Takes out all letters to the holder of a session, oldest first.
     pub fn take_letters(&self, holder: &Recorder) -> Result<Vec<Request>, StoreError> {
         let inbox = self.home.inbox(&holder.session().meta.id);
-        let entries = match self.fs.list(&inbox) {
-            Ok(entries) => entries,
-            Err(error) if error.not_found() => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
+        let entries = if_there(self.fs.list(&inbox))?.unwrap_or_default();
         let number = |name: &str| name.strip_suffix(".json")?.parse::<u64>().ok();
         let mut numbers: Vec<_> =
             entries.iter().filter_map(|entry| number(entry.name.to_str()?)).collect();

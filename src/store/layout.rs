@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{StoreError, error::HomeProblem};
 use crate::{
-    disk::{EntryKind, Fs},
+    disk::{EntryKind, Fs, create_if_absent},
     model::{Digest, SessionId, SessionStatus, named},
 };
 
@@ -145,15 +145,6 @@ impl Home {
         }
         fs.sync_dir(&self.0)?;
         Ok(fs.sync_dir(&self.0.join("sessions"))?)
-    }
-}
-
-/// Whether the directory was not there before.
-pub(super) fn create_if_absent(fs: &Fs, path: &Path) -> Result<bool, StoreError> {
-    match fs.create_dir(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.already_exists() => Ok(false),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{Shelf, Store, StoreError, document};
 use crate::{
-    disk::EntryKind,
+    disk::{Entry, EntryKind, if_there},
     model::{Document, Phase, REPAIR, SessionId, SessionStatus, TaskStatus, Timestamp},
 };
 
@@ -167,11 +167,8 @@ impl Store {
     }
 
     fn names(&self, directory: &Path) -> Result<Vec<(String, EntryKind)>, StoreError> {
-        let entries = match self.fs.list(directory) {
-            Err(error) if error.not_found() => return Ok(Vec::new()),
-            entries => entries?,
-        };
-        let named = |entry: crate::disk::Entry| Some((entry.name.into_string().ok()?, entry.kind));
+        let entries = if_there(self.fs.list(directory))?.unwrap_or_default();
+        let named = |entry: Entry| Some((entry.name.into_string().ok()?, entry.kind));
         Ok(entries.into_iter().filter_map(named).collect())
     }
 

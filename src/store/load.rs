@@ -12,10 +12,8 @@ use super::{
     line, scan,
 };
 use crate::{
-    disk::File,
-    model::{
-        Adaptation, Digest, Document, Event, EventKind, Illegal, Session, SessionId, differences,
-    },
+    disk::{File, if_there},
+    model::{Adaptation, Digest, Event, EventKind, Illegal, Session, SessionId},
 };
 
 /// The most bytes of a journal that are read at once: some three million events.
@@ -178,10 +176,7 @@ impl Store {
         let known = usize::try_from(revision).unwrap_or(usize::MAX).min(scan.events.len());
         match self.replay(id, None, &scan.events[..known])? {
             Some(replayed) if replayed != loaded.session => {
-                let value = |session: &Session| serde_json::to_value(session.document());
-                let (expected, found) = (value(&replayed), value(&loaded.session));
-                let differences =
-                    differences(&expected.unwrap_or_default(), &found.unwrap_or_default());
+                let differences = replayed.differences(&loaded.session);
                 Err(StoreError::Edited { id: id.clone(), path: loaded.path.clone(), differences })
             }
             _ => Ok(()),
@@ -300,9 +295,8 @@ impl Store {
             }
         }
         let replayed = self.replay(id, None, std::slice::from_ref(first))?;
-        let value = |document: &Document| serde_json::to_value(document).unwrap_or_default();
-        let expected = replayed.as_ref().map(|session| value(session)).unwrap_or_default();
-        let differences = differences(&expected, &value(&found));
+        let differences = replayed.map(|replayed| replayed.differences(&found));
+        let differences = differences.unwrap_or_default();
         Err(StoreError::Edited { id: id.clone(), path: loaded.path.clone(), differences })
     }
 
@@ -381,11 +375,9 @@ impl Store {
     }
 
     pub(super) fn open_journal(&self, id: &SessionId) -> Result<Option<File>, StoreError> {
-        match self.fs.open_read(&self.home.journal(id)) {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if error.not_found() => Ok(None),
+        match if_there(self.fs.open_read(&self.home.journal(id))) {
             Err(error) if error.is_symlink() => Err(self.damaged(id, JournalError::Symlink)),
-            Err(error) => Err(error.into()),
+            opened => Ok(opened?),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Note, Pen, Store, StoreError, document, layout::create_if_absent};
+use super::{Note, Pen, Store, StoreError, document};
 use crate::{
-    disk,
+    disk::{self, create_if_absent},
     model::{Adaptation, SessionId},
 };
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Store, StoreError, error::PlanFileError, layout::create_if_absent};
+use super::{Store, StoreError, error::PlanFileError};
 use crate::{
-    disk,
+    disk::{self, create_if_absent},
     model::{Digest, Document, Plan, SessionId, TaskRecord},
 };
 
@@ -101,12 +101,10 @@ impl Store {
 
     fn plan_at(&self, id: &SessionId, path: &Path) -> Result<Option<Plan>, StoreError> {
         let damaged = |source| StoreError::Plan { id: id.clone(), path: path.into(), source };
-        let bytes = match disk::read_whole(&self.fs, path, LARGEST_PLAN) {
-            Ok(bytes) => bytes
-                .map_err(|found| damaged(PlanFileError::TooLarge { found, limit: LARGEST_PLAN }))?,
-            Err(error) if error.not_found() => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let read = disk::if_there(disk::read_whole(&self.fs, path, LARGEST_PLAN))?;
+        let Some(bytes) = read else { return Ok(None) };
+        let limit = LARGEST_PLAN;
+        let bytes = bytes.map_err(|found| damaged(PlanFileError::TooLarge { found, limit }))?;
         serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|error| damaged(PlanFileError::NotAPlan(error)))

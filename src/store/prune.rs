@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Pen, Recorder, Shelf, Store, StoreError, layout::create_if_absent};
+use super::{Pen, Recorder, Shelf, Store, StoreError};
 use crate::{
-    disk::{DiskError, EntryKind, Fs, remove_if_there},
+    disk::{DiskError, EntryKind, Fs, create_if_absent, remove_if_there},
     model::SessionId,
 };
 

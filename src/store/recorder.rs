@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::{
-    Moment, Position, Shelf, Store, StoreError, document, journal::Journal,
-    layout::create_if_absent, load::Loaded, scan, snapshot::Snapshots,
+    Moment, Position, Shelf, Store, StoreError, document, journal::Journal, load::Loaded, scan,
+    snapshot::Snapshots,
 };
 use crate::{
-    disk::{self, Holder, Lock, LockError},
+    disk::{self, Holder, Lock, LockError, create_if_absent},
     model::{Event, EventKind, Illegal, Plan, Session, SessionId, TaskRecord, Timestamp, VERSION},
 };
 
@@ -151,10 +151,8 @@ impl Store {
 
     /// Whether a writer is at work on a session now.
     pub fn is_locked(&self, id: &SessionId) -> Result<bool, StoreError> {
-        match disk::is_held(&self.fs, &self.home.record(id)) {
-            Err(error) if error.not_found() => Ok(false),
-            held => Ok(held?),
-        }
+        let held = disk::is_held(&self.fs, &self.home.record(id));
+        Ok(disk::if_there(held)?.unwrap_or(false))
     }
 
     fn begin(

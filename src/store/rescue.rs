@@ -10,11 +10,11 @@ use std::{
 };
 
 use super::{
-    Moment, Pen, Position, Recorder, Rescue, Shelf, Store, StoreError, Survey, Way,
-    layout::create_if_absent, line, recorder::not_before, survey::attempts_in,
+    Moment, Pen, Position, Recorder, Rescue, Shelf, Store, StoreError, Survey, Way, line,
+    recorder::not_before, survey::attempts_in,
 };
 use crate::{
-    disk::{self, Lock},
+    disk::{self, Lock, create_if_absent},
     model::{Document, Event, EventKind, Illegal, Plan, Session, SessionId, Timestamp, VERSION},
 };
 

@@ -14,8 +14,8 @@ use super::{
     scan::{Salvage, salvage},
 };
 use crate::{
-    disk::{self, EntryKind, Fs},
-    model::{Digest, Document, Event, EventKind, Illegal, Session, SessionId, differences},
+    disk::{self, EntryKind, Fs, if_there},
+    model::{Digest, Document, Event, EventKind, Illegal, Session, SessionId},
 };
 
 /// The record of one session, looked at from all sides.
@@ -209,21 +209,14 @@ impl Store {
     /// The directories of all attempts, also of those that a recovery has put elsewhere.
     pub fn all_attempts(&self, id: &SessionId) -> Result<Vec<PathBuf>, StoreError> {
         let aside = self.home.set_aside(id);
-        let mut places = match self.fs.list(&aside) {
-            Err(error) if error.not_found() => Vec::new(),
-            entries => entries?
-                .into_iter()
-                .filter(|entry| entry.kind == EntryKind::Directory)
-                .map(|entry| aside.join(entry.name))
-                .collect(),
-        };
-        places.push(self.home.attempts(id));
+        let mut places = if_there(self.fs.list(&aside))?.unwrap_or_default();
+        places.retain(|entry| entry.kind == EntryKind::Directory);
+        let places = places.into_iter().map(|entry| aside.join(entry.name));
         let mut found = Vec::new();
-        for place in places {
-            found
-                .extend(attempts_in(&self.fs, &place)?.into_iter().map(|(_, directory)| directory));
+        for place in places.chain([self.home.attempts(id)]) {
+            found.extend(attempts_in(&self.fs, &place)?);
         }
-        Ok(found)
+        Ok(found.into_iter().map(|(_, directory)| directory).collect())
     }
 
     /// The last attempt that began, as its directory says.
@@ -250,10 +243,7 @@ pub(super) fn attempts_in(
     fs: &Fs,
     place: &std::path::Path,
 ) -> Result<Vec<(u64, PathBuf)>, StoreError> {
-    let entries = match fs.list(place) {
-        Err(error) if error.not_found() => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    let entries = if_there(fs.list(place))?.unwrap_or_default();
     let number = |entry: &disk::Entry| entry.name.to_str()?.parse::<u64>().ok();
     let mut found: Vec<_> = entries
         .iter()
@@ -406,8 +396,7 @@ impl History {
         if session.document() == document {
             return Verdict::Confirmed;
         }
-        let value = |document: &Document| serde_json::to_value(document).unwrap_or_default();
-        let found = differences(&value(&session), &value(document));
+        let found = session.differences(document);
         let first = found.first().map_or_else(String::new, |first| format!(": {first}"));
         Verdict::Bad(format!("it does not say what the journal says{first}"))
     }

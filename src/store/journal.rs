@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Position, StoreError, error::JournalError, line, scan, scan::Tail};
 use crate::{
     disk::{self, DiskError, File, Fs, Operation},
-    model::{Digest, Event, EventKind, SessionId, Timestamp},
+    model::{Event, EventKind, SessionId, Timestamp},
 };
 
 /// Kept free behind the last line, so that the end of a command can be recorded on a full disk.
@@ -79,10 +79,10 @@ impl Journal {
         let mut events = Vec::<Event>::with_capacity(kinds.len());
         let batch =
             (kinds.len() > 1).then(|| (self.end.seq + 1, self.end.seq + kinds.len() as u64));
+        let mut end = self.end.clone();
         for kind in kinds {
-            let before = events.last().map(|event| &event.chain).or(self.end.chain.as_ref());
-            let seq = self.end.seq + 1 + events.len() as u64;
-            let event = self.draft_line(&mut bytes, seq, batch, kind, at, before);
+            let event = line::encode(&mut bytes, &end, batch, kind, at);
+            end = Position::behind(&event);
             events.push(event);
         }
         (events, bytes)
@@ -91,22 +91,7 @@ impl Journal {
     /// As [`Journal::draft`], for one event.
     pub(super) fn draft_one(&self, kind: EventKind, at: &Timestamp) -> (Event, Vec<u8>) {
         let mut bytes = Vec::new();
-        let before = self.end.chain.as_ref();
-        (self.draft_line(&mut bytes, self.end.seq + 1, None, kind, at, before), bytes)
-    }
-
-    fn draft_line(
-        &self,
-        bytes: &mut Vec<u8>,
-        seq: u64,
-        batch: Option<(u64, u64)>,
-        kind: EventKind,
-        at: &Timestamp,
-        before: Option<&Digest>,
-    ) -> Event {
-        let chain = line::encode(bytes, seq, at, batch, &kind, before);
-        let end = self.end.offset + bytes.len() as u64;
-        Event { seq, timestamp: at.clone(), batch, kind, chain, end }
+        (line::encode(&mut bytes, &self.end, None, kind, at), bytes)
     }
 
     /// Appends drafted lines: one write, one sync. When this returns without an error, they
@@ -132,7 +117,7 @@ impl Journal {
             let _ = self.file.set_len(self.end.offset);
             return Err(error.into());
         }
-        self.end = Position { seq: last.seq, chain: Some(last.chain.clone()), offset: last.end };
+        self.end = Position::behind(last);
         Ok(())
     }
 

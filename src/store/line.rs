@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::Position;
 use crate::model::{Digest, Event, EventKind, Timestamp};
 
 const BEFORE_CHAIN: &[u8] = br#","chain":""#;
@@ -44,40 +45,37 @@ impl LineError {
     }
 }
 
-/// Writes the line of an event, with its new line, to `buffer`; returns its chain.
+/// Writes the line of the event that follows `before`, with its new line, to `buffer`.
 pub(super) fn encode(
     buffer: &mut Vec<u8>,
-    seq: u64,
-    timestamp: &Timestamp,
+    before: &Position,
     batch: Option<(u64, u64)>,
-    kind: &EventKind,
-    previous: Option<&Digest>,
-) -> Digest {
+    kind: EventKind,
+    timestamp: &Timestamp,
+) -> Event {
+    let seq = before.seq.saturating_add(1);
     let start = buffer.len();
     buffer.extend_from_slice(format!(r#"{{"seq":{seq},"timestamp":"{timestamp}","#).as_bytes());
     if let Some((first, last)) = batch {
         buffer.extend_from_slice(format!(r#""batch":[{first},{last}],"#).as_bytes());
     }
     // The model's types have string keys and no failing serializers: this cannot fail.
-    let body = serde_json::to_vec(kind).unwrap_or_default();
+    let body = serde_json::to_vec(&kind).unwrap_or_default();
     buffer.extend_from_slice(body.get(1..body.len().saturating_sub(1)).unwrap_or_default());
-    let chain = chain(previous, &buffer[start..]);
+    let chain = chain(before.chain.as_ref(), &buffer[start..]);
     buffer.extend_from_slice(BEFORE_CHAIN);
     buffer.extend_from_slice(chain.as_str().as_bytes());
     buffer.extend_from_slice(AFTER_CHAIN);
     buffer.push(b'\n');
-    chain
+    let end = before.offset.saturating_add((buffer.len() - start) as u64);
+    Event { seq, timestamp: timestamp.clone(), batch, kind, chain, end }
 }
 
-/// The event of a line (without its new line) that must be number `seq`, after `previous`.
-pub(super) fn decode(
-    line: &[u8],
-    seq: u64,
-    previous: Option<&Digest>,
-    end: u64,
-) -> Result<Event, LineError> {
+/// Returns the event of a line (without its new line) that must follow `before`.
+pub(super) fn decode(line: &[u8], before: &Position) -> Result<Event, LineError> {
+    let seq = before.seq.saturating_add(1);
     let (sealed, written) = unseal(line).ok_or(LineError::NoChain)?;
-    let chain = chain(previous, sealed);
+    let chain = chain(before.chain.as_ref(), sealed);
     if chain != written {
         return Err(LineError::Broken);
     }
@@ -100,6 +98,7 @@ pub(super) fn decode(
         None => None,
     };
     let kind = serde_json::from_value(Value::Object(fields)).map_err(LineError::Unknown)?;
+    let end = before.offset.saturating_add(line.len() as u64 + 1);
     Ok(Event { seq, timestamp, batch, kind, chain, end })
 }
 
@@ -142,20 +141,15 @@ fn chain(previous: Option<&Digest>, sealed: &[u8]) -> Digest {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineError, decode, encode};
+    use super::{LineError, Position, decode, encode};
     use crate::model::{EventKind, Timestamp};
 
     fn line(seq: u64) -> Vec<u8> {
         let mut buffer = Vec::new();
         let at = Timestamp::clamped(1_770_042_652_007);
-        encode(
-            &mut buffer,
-            seq,
-            &at,
-            None,
-            &EventKind::ErrorRecorded { error: "no \"net\"".into() },
-            None,
-        );
+        let before = Position { seq: seq - 1, ..Position::default() };
+        let kind = EventKind::ErrorRecorded { error: "no \"net\"".into() };
+        encode(&mut buffer, &before, None, kind, &at);
         assert_eq!(buffer.pop(), Some(b'\n'));
         buffer
     }
@@ -167,7 +161,7 @@ mod tests {
         assert!(text.starts_with(
             r#"{"seq":1,"timestamp":"2026-02-02T14:30:52.007Z","event":"error_recorded","error":"no \"net\"","chain":""#
         ));
-        let event = decode(&line, 1, None, 7).unwrap();
+        let event = decode(&line, &Position::default()).unwrap();
         assert_eq!(event.kind, EventKind::ErrorRecorded { error: "no \"net\"".into() });
     }
 
@@ -178,16 +172,18 @@ mod tests {
             for bit in 0..8 {
                 let mut changed = line.clone();
                 changed[at] ^= 1 << bit;
-                assert!(decode(&changed, 1, None, 0).is_err(), "byte {at}, bit {bit}");
+                assert!(decode(&changed, &Position::default()).is_err(), "byte {at}, bit {bit}");
             }
         }
     }
 
     #[test]
     fn a_line_in_another_place_is_refused() {
-        assert!(matches!(decode(&line(2), 1, None, 0), Err(LineError::Seq { .. })));
+        let start = Position::default();
+        assert!(matches!(decode(&line(2), &start), Err(LineError::Seq { .. })));
         let other = super::chain(None, b"another line");
-        assert!(matches!(decode(&line(1), 1, Some(&other), 0), Err(LineError::Broken)));
+        let elsewhere = Position { chain: Some(other), ..start };
+        assert!(matches!(decode(&line(1), &elsewhere), Err(LineError::Broken)));
     }
 
     #[test]
@@ -196,7 +192,7 @@ mod tests {
             br#"{"seq":1,"timestamp":"2026-02-02T14:30:52.007Z","event":"warped""#.to_vec();
         let chain = super::chain(None, &sealed);
         sealed.extend_from_slice(format!(r#","chain":"{chain}"}}"#).as_bytes());
-        let error = decode(&sealed, 1, None, 0).unwrap_err();
+        let error = decode(&sealed, &Position::default()).unwrap_err();
         assert!(error.to_string().contains("unknown variant `warped`"), "{error}");
     }
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     disk::{self, Lock, create_if_absent},
-    model::{Document, Event, EventKind, Illegal, Plan, Session, SessionId, Timestamp, VERSION},
+    model::{EventKind, Illegal, Plan, Session, SessionId, Timestamp, VERSION},
 };
 
 /// Whoever works on a damaged record: its lock is held.
@@ -115,7 +115,9 @@ impl Salvor {
             Way::Anew { .. } => {
                 let mut document = rescue.session.document().clone();
                 document.relocate_logs(&format!("{}/", self.below_record(&rewrite.aside)));
-                rewrite.import(document).map_err(|source| self.illegal(source))?;
+                let (format, document) = (VERSION.into(), Box::new(document));
+                let imported = EventKind::SessionImported { format, document };
+                rewrite.record(imported).map_err(|source| self.illegal(source))?;
                 rewrite.from_document = true;
             }
         }
@@ -223,30 +225,23 @@ impl Salvor {
         let mut aside = Vec::new();
         create_if_absent(&store.fs, &store.home.set_aside(id))?;
         store.fs.sync_dir(&store.home.record(id))?;
+        let Survey { bad_documents, bad_backup, .. } = &self.survey;
         match rewrite {
-            None => aside.extend(self.put_bad_documents_aside()?),
-            Some(rewrite) if rewrite.from_document => {
-                aside.extend(self.put_attempts_aside(rewrite)?);
-                aside.extend(self.replace_journal(&rewrite.bytes)?);
-                aside.extend(self.put_all_documents_aside()?);
-            }
+            None => aside.extend(self.put_documents_aside(bad_documents, *bad_backup)?),
             Some(rewrite) => {
-                aside.extend(self.put_all_documents_aside()?);
+                if !rewrite.from_document {
+                    aside.extend(self.put_documents_aside(&Shelf::ALL, true)?);
+                }
                 aside.extend(self.put_attempts_aside(rewrite)?);
                 aside.extend(self.replace_journal(&rewrite.bytes)?);
+                if rewrite.from_document {
+                    aside.extend(self.put_documents_aside(&Shelf::ALL, true)?);
+                }
             }
         }
         tracing::trace!(step = "recovered");
         let recorder = store.open_locked(id, self.lock, now)?;
         Ok((recorder, aside))
-    }
-
-    fn put_bad_documents_aside(&self) -> Result<Vec<PathBuf>, StoreError> {
-        self.put_documents_aside(&self.survey.bad_documents, self.survey.bad_backup)
-    }
-
-    fn put_all_documents_aside(&self) -> Result<Vec<PathBuf>, StoreError> {
-        self.put_documents_aside(&Shelf::ALL, true)
     }
 
     fn put_documents_aside(
@@ -324,11 +319,6 @@ impl Rewrite {
         }
     }
 
-    fn import(&mut self, document: Document) -> Result<(), Illegal> {
-        let format = VERSION.into();
-        self.record(EventKind::SessionImported { format, document: Box::new(document) }).map(drop)
-    }
-
     /// The session as the new journal has it so far.
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
@@ -344,17 +334,14 @@ impl Rewrite {
             (None, _) => i64::MIN,
         };
         let at = not_before(earliest, &self.now);
-        let seq = self.end.seq.saturating_add(1);
         let mut bytes = Vec::new();
-        let chain = line::encode(&mut bytes, seq, &at, None, &kind, self.end.chain.as_ref());
-        let end = self.end.offset.saturating_add(bytes.len() as u64);
-        let event = Event { seq, timestamp: at, batch: None, kind, chain: chain.clone(), end };
+        let event = line::encode(&mut bytes, &self.end, None, kind, &at);
         match &mut self.session {
             Some(session) => session.apply(&event)?,
             None => self.session = Some(Session::begin(&event)?),
         }
         self.bytes.extend_from_slice(&bytes);
-        self.end = Position { seq, chain: Some(chain), offset: end };
-        Ok(seq)
+        self.end = Position::behind(&event);
+        Ok(event.seq)
     }
 }

@@ -14,6 +14,13 @@ pub struct Position {
     pub offset: u64,
 }
 
+impl Position {
+    /// Returns the place behind the line of an event.
+    pub(super) fn behind(event: &Event) -> Self {
+        Self { seq: event.seq, chain: Some(event.chain.clone()), offset: event.end }
+    }
+}
+
 /// How a journal ends.
 #[derive(Debug)]
 pub enum Tail {
@@ -52,10 +59,9 @@ pub fn scan(bytes: &[u8], start: &Position) -> Result<Scan, (u64, LineError)> {
     while let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
         let (line, after) = (&rest[..length], &rest[length + 1..]);
         let number = end.seq.saturating_add(1);
-        let offset = end.offset.saturating_add(length as u64 + 1);
-        match line::decode(line, number, end.chain.as_ref(), offset) {
+        match line::decode(line, &end) {
             Ok(event) => {
-                end = Position { seq: number, chain: Some(event.chain.clone()), offset };
+                end = Position::behind(&event);
                 events.push(event);
             }
             Err(_) if begins_whole(line, &end) => return Err((number, LineError::Unended)),
@@ -90,12 +96,7 @@ impl Scan {
         }
         let kept = self.events.iter().take_while(|event| event.seq < first).count();
         self.events.truncate(kept);
-        self.end = match self.events.last() {
-            Some(event) => {
-                Position { seq: event.seq, chain: Some(event.chain.clone()), offset: event.end }
-            }
-            None => start.clone(),
-        };
+        self.end = self.events.last().map_or_else(|| start.clone(), Position::behind);
         let good = usize::try_from(self.end.offset - start.offset).unwrap_or(usize::MAX);
         self.raw.truncate(good);
         self.tail = Tail::Torn { line: first, bytes: all.saturating_sub(good) };
@@ -118,11 +119,7 @@ fn is_last_write(after: &[u8], lost: u64) -> bool {
 /// line follows. Lines are written with their new line, so no interrupted write leaves that: the
 /// line was acknowledged, and must not be taken for one that never was.
 fn begins_whole(bytes: &[u8], before: &Position) -> bool {
-    line::ends(bytes).any(|end| {
-        end < bytes.len()
-            && line::decode(&bytes[..end], before.seq.saturating_add(1), before.chain.as_ref(), 0)
-                .is_ok()
-    })
+    line::ends(bytes).any(|end| end < bytes.len() && line::decode(&bytes[..end], before).is_ok())
 }
 
 /// The good lines of a journal that may be damaged anywhere, up to the first that is not good.
@@ -140,35 +137,25 @@ pub(super) struct Salvage {
 pub(super) fn salvage(bytes: &[u8], start: Position) -> Salvage {
     let mut salvage = Salvage { events: Vec::new(), end: start, broken: None, newer: None };
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let end = &salvage.end;
-        let number = end.seq.saturating_add(1);
-        let offset = end.offset.saturating_add(line.len() as u64);
-        let Some(whole) = line.strip_suffix(b"\n") else {
-            // Lines are written with their new line: one that lost nothing else was there.
-            let offset = offset.saturating_add(1);
-            if let Ok(event) = line::decode(line, number, end.chain.as_ref(), offset) {
-                salvage.end = Position { seq: number, chain: Some(event.chain.clone()), offset };
+        let number = salvage.end.seq.saturating_add(1);
+        // Lines are written with their new line: one that lost nothing else was there.
+        let whole = line.strip_suffix(b"\n");
+        match line::decode(whole.unwrap_or(line), &salvage.end) {
+            Ok(event) => {
+                salvage.end = Position::behind(&event);
                 salvage.events.push(event);
-                salvage.broken = Some((number + 1, "the line before it lost its end".into()));
-            } else {
+                if whole.is_none() {
+                    salvage.broken = Some((number + 1, "the line before it lost its end".into()));
+                }
+                continue;
+            }
+            Err(_) if whole.is_none() => {
                 salvage.broken = Some((number, "it is cut off".into()));
             }
-            break;
-        };
-        match line::decode(whole, number, end.chain.as_ref(), offset) {
-            Ok(event) => {
-                salvage.end = Position { seq: number, chain: Some(event.chain.clone()), offset };
-                salvage.events.push(event);
-            }
-            Err(error @ LineError::Unknown(_)) => {
-                salvage.newer = Some((number, error));
-                break;
-            }
-            Err(error) => {
-                salvage.broken = Some((number, error.to_string()));
-                break;
-            }
+            Err(error @ LineError::Unknown(_)) => salvage.newer = Some((number, error)),
+            Err(error) => salvage.broken = Some((number, error.to_string())),
         }
+        break;
     }
     salvage
 }

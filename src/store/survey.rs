@@ -322,11 +322,7 @@ impl History {
                 let is_newer = matches!(source, Illegal::Format { .. });
                 newer = is_newer.then_some(JournalError::Illegal { line, source });
                 events.truncate(at);
-                end = events.last().map_or_else(Position::default, |last| Position {
-                    seq: last.seq,
-                    chain: Some(last.chain.clone()),
-                    offset: last.end,
-                });
+                end = events.last().map(Position::behind).unwrap_or_default();
                 break;
             }
         }

@@ -10,10 +10,13 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Shelf, Store, StoreError, document};
+use super::{Loaded, Shelf, Store, StoreError, document};
 use crate::{
     disk::{Entry, EntryKind, if_there},
-    model::{Document, Phase, REPAIR, SessionId, SessionStatus, TaskStatus, Timestamp},
+    model::{
+        Document, Expansion, Meta, Phase, PhaseState, ProfileChoice, REPAIR, SessionId,
+        SessionStatus, TaskStatus, Timestamp,
+    },
 };
 
 /// The sessions of a home, newest first.
@@ -182,8 +185,10 @@ impl Store {
         {
             return Ok(summary);
         }
-        let loaded = self.load(id)?;
-        Ok(SessionSummary::of(&loaded.session, loaded.path))
+        let Loaded { session, path, .. } = self.load(id)?;
+        let Document { meta, phase, profile, tasks, expansion_history, .. } = session.document();
+        let statuses = tasks.values().map(|task| task.status);
+        Ok(SessionSummary::of(meta, phase, profile, statuses, expansion_history, path))
     }
 
     /// The summary from the document alone; `None` where the whole record must be read.
@@ -198,7 +203,11 @@ impl Store {
         let current = journal == glance.meta.journal_offset
             && glance.meta.id == *id
             && document::is_sealed(&bytes);
-        Ok(current.then(|| glance.summary(path)))
+        let Glance { meta, phase, profile, tasks, expansion_history } = glance;
+        let statuses = tasks.into_values().map(|task| task.status);
+        let summary =
+            || SessionSummary::of(&meta, &phase, &profile, statuses, &expansion_history, path);
+        Ok(current.then(summary))
     }
 }
 
@@ -208,82 +217,44 @@ impl SessionSummary {
         (self.id.second(), &self.created_at, &self.id)
     }
 
-    fn of(document: &Document, path: PathBuf) -> Self {
+    fn of(
+        meta: &Meta,
+        phase: &PhaseState,
+        profile: &ProfileChoice,
+        statuses: impl Iterator<Item = TaskStatus>,
+        expansions: &[Expansion],
+        path: PathBuf,
+    ) -> Self {
+        let objective = meta.objective.as_deref();
         Self {
-            id: document.meta.id.clone(),
-            status: document.meta.status,
-            phase: document.phase.current,
-            profile: document.profile.selected.clone(),
-            created_at: document.meta.created_at.clone(),
-            updated_at: document.meta.updated_at.clone(),
-            tasks: TaskCounts::of(document.tasks.values().map(|task| task.status)),
-            expands: document.expansion_history.iter().map(|s| s.session_id.clone()).collect(),
-            is_repair: is_repair(document.meta.objective.as_deref()),
+            id: meta.id.clone(),
+            status: meta.status,
+            phase: phase.current,
+            profile: profile.selected.clone(),
+            created_at: meta.created_at.clone(),
+            updated_at: meta.updated_at.clone(),
+            tasks: TaskCounts::of(statuses),
+            expands: expansions.iter().map(|step| step.session_id.clone()).collect(),
+            is_repair: objective.is_some_and(|objective| objective.starts_with(REPAIR)),
             path,
         }
     }
 }
 
-fn is_repair(objective: Option<&str>) -> bool {
-    objective.is_some_and(|objective| objective.starts_with(REPAIR))
-}
-
-/// The few fields of a document that a summary needs.
+/// The parts of a document that a summary needs: of a task only its status.
 #[derive(Deserialize)]
 struct Glance {
-    meta: GlanceMeta,
-    phase: GlancePhase,
+    meta: Meta,
+    phase: PhaseState,
     #[serde(default)]
-    profile: GlanceProfile,
+    profile: ProfileChoice,
     #[serde(default)]
     tasks: BTreeMap<String, GlanceTask>,
     #[serde(default)]
-    expansion_history: Vec<GlanceExpansion>,
-}
-
-#[derive(Deserialize)]
-struct GlanceMeta {
-    id: SessionId,
-    status: SessionStatus,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    journal_offset: Option<u64>,
-    objective: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct GlancePhase {
-    current: Phase,
-}
-
-#[derive(Default, Deserialize)]
-struct GlanceProfile {
-    selected: Option<String>,
+    expansion_history: Vec<Expansion>,
 }
 
 #[derive(Deserialize)]
 struct GlanceTask {
     status: TaskStatus,
-}
-
-#[derive(Deserialize)]
-struct GlanceExpansion {
-    session_id: SessionId,
-}
-
-impl Glance {
-    fn summary(self, path: PathBuf) -> SessionSummary {
-        SessionSummary {
-            id: self.meta.id,
-            status: self.meta.status,
-            phase: self.phase.current,
-            profile: self.profile.selected,
-            created_at: self.meta.created_at,
-            updated_at: self.meta.updated_at,
-            tasks: TaskCounts::of(self.tasks.into_values().map(|task| task.status)),
-            expands: self.expansion_history.into_iter().map(|step| step.session_id).collect(),
-            is_repair: is_repair(self.meta.objective.as_deref()),
-            path,
-        }
-    }
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     check::Check,
-    diagnostic::{Code, Diagnostic, Severity},
-    node::Node,
+    diagnostic::{Diagnostic, Severity},
+    manifest::{made, parse},
     place::KeyPath,
     source::read_source,
 };
@@ -49,25 +49,15 @@ record! {
 /// Reads a file with answers; otherwise everything that is wrong with it.
 pub fn read_answers(fs: &Fs, path: &Path) -> Result<Answers, Vec<Diagnostic>> {
     let source = read_source(fs, path, 0).map_err(|mistake| vec![mistake])?;
-    let root = match Node::parse(&source.text) {
-        Ok(root) => root,
-        Err(unreadable) => {
-            let code = if unreadable.is_too_much { Code::YamlLimit } else { Code::YamlSyntax };
-            let (place, top) = (unreadable.place, KeyPath::root());
-            return Err(vec![Diagnostic::error(code, &source, place, top, unreadable.message)]);
-        }
-    };
+    let root = parse(&source).map_err(|mistake| vec![mistake])?;
     let mut check = Check { source: &source, unknown_fields: Severity::Error, found: Vec::new() };
-    let value = check.record(Answers::FORMAT, &root, &KeyPath::root());
-    let mut found = check.found;
-    match value.map(serde_json::from_value) {
-        Some(Ok(answers)) if found.is_empty() => return Ok(answers),
-        Some(Err(error)) if found.is_empty() => {
-            let message = format!("it cannot be used: {error}");
-            let (place, top) = (root.place, KeyPath::root());
-            found.push(Diagnostic::error(Code::InvalidValue, &source, place, top, message));
-        }
-        _ => {}
+    let top = KeyPath::root();
+    let value = check.record(Answers::FORMAT, &root, &top);
+    // Answers from a file with a mistake are not used.
+    if check.found.is_empty()
+        && let Some(answers) = value.and_then(|value| made(&mut check, value, &root, &top))
+    {
+        return Ok(answers);
     }
-    Err(found)
+    Err(check.found)
 }

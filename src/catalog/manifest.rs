@@ -35,13 +35,9 @@ pub struct Manifest {
 
 impl Manifest {
     pub fn read(source: Arc<Source>, rules: Rules) -> Self {
-        let root = match Node::parse(&source.text) {
+        let root = match parse(&source) {
             Ok(root) => root,
-            Err(unreadable) => {
-                let code = if unreadable.is_too_much { Code::YamlLimit } else { Code::YamlSyntax };
-                let top = KeyPath::root();
-                let mistake =
-                    Diagnostic::error(code, &source, unreadable.place, top, unreadable.message);
+            Err(mistake) => {
                 let root = Node { place: Place::BEGINNING, content: Content::Null };
                 return Self {
                     source,
@@ -92,6 +88,14 @@ impl Manifest {
     }
 }
 
+/// Parses a file; otherwise returns what is wrong with its YAML.
+pub(super) fn parse(source: &Arc<Source>) -> Result<Node, Diagnostic> {
+    Node::parse(&source.text).map_err(|unreadable| {
+        let code = if unreadable.is_too_much { Code::YamlLimit } else { Code::YamlSyntax };
+        Diagnostic::error(code, source, unreadable.place, KeyPath::root(), unreadable.message)
+    })
+}
+
 fn read_tasks(check: &mut Check<'_>, root: &Node) -> Vec<Task> {
     let Some(Value::Object(mut file)) = check.record(&TASK_FILE, root, &KeyPath::root()) else {
         return Vec::new();
@@ -126,7 +130,7 @@ fn read_profile(check: &mut Check<'_>, root: &Node) -> Option<Profile> {
 }
 
 /// What has its shape also has its type; were that not so, it is a mistake like others.
-fn made<T: serde::de::DeserializeOwned>(
+pub(super) fn made<T: serde::de::DeserializeOwned>(
     check: &mut Check<'_>,
     value: Value,
     root: &Node,

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::{
     cross_lint::{lint_of_task, named, options},
     diagnostic::{Code, Diagnostic},
-    layers::{Brought, Catalog},
+    layers::{Brought, Catalog, with_dependants},
     lint::Lint,
     node::Node,
     place::KeyPath,
@@ -33,12 +33,8 @@ impl<'a> Foes<'a> {
     /// Tasks that cannot be together with what they need. Told of the task that brings two foes
     /// together, not of everyone who needs that one.
     pub(super) fn within_tasks(&self, found: &mut Vec<Diagnostic>) {
-        let mut needed_by: HashMap<&TaskId, Vec<&'a TaskId>> = HashMap::new();
-        for (id, task) in &self.catalog.tasks {
-            for needed in &task.item.dependencies.required {
-                needed_by.entry(needed).or_default().push(id);
-            }
-        }
+        let needed_by = self.catalog.needed_by();
+        let those_with = |id| with_dependants(&needed_by, [id]);
         let mut pairs: Vec<(&TaskId, &TaskId)> = Vec::new();
         for (one, foes) in &self.foes {
             pairs.extend(foes.iter().filter(|other| one < *other).map(|other| (*one, *other)));
@@ -46,12 +42,12 @@ impl<'a> Foes<'a> {
         pairs.sort_unstable();
         let mut told: HashSet<&TaskId> = HashSet::new();
         let Some((first, _)) = pairs.first() else { return };
-        let mut with_one = (*first, those_with(&needed_by, first));
+        let mut with_one = (*first, those_with(*first));
         for (one, other) in pairs {
             if one != with_one.0 {
-                with_one = (one, those_with(&needed_by, one));
+                with_one = (one, those_with(one));
             }
-            let with_other = those_with(&needed_by, other);
+            let with_other = those_with(other);
             let both: HashSet<_> = with_one.1.intersection(&with_other).copied().collect();
             let mut ids: Vec<_> = both.iter().copied().collect();
             ids.sort_unstable();
@@ -114,21 +110,6 @@ impl<'a> Foes<'a> {
         let foe = |id: &'a TaskId| self.foes.get(id)?.iter().find(|foe| all.contains_key(**foe));
         more.keys().filter_map(|id| Some((*id, *foe(id)?))).min()
     }
-}
-
-/// A task and everyone who needs it, however far away.
-fn those_with<'a>(
-    needed_by: &HashMap<&TaskId, Vec<&'a TaskId>>,
-    id: &'a TaskId,
-) -> HashSet<&'a TaskId> {
-    let mut all = HashSet::new();
-    let mut open = vec![id];
-    while let Some(id) = open.pop() {
-        if all.insert(id) {
-            open.extend(needed_by.get(id).into_iter().flatten());
-        }
-    }
-    all
 }
 
 /// `fnm`, or `fnm` (brought by `node-lts`).

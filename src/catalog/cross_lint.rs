@@ -9,7 +9,7 @@ use super::{
     diagnostic::{Code, Diagnostic},
     layers::{Catalog, Listed},
     lint::Lint,
-    node::{Content, Node},
+    node::Node,
     place::KeyPath,
     task_lint::command_texts,
 };
@@ -43,17 +43,7 @@ pub(super) fn lint_of_task<'a>(
 
 /// Every task that a list in the file names, with its place there.
 pub(super) fn named<'a>(root: &'a Node, at: &KeyPath) -> Vec<(KeyPath, &'a str)> {
-    items(root, at).into_iter().filter_map(|(at, node)| Some((at, node.text()?))).collect()
-}
-
-/// What stands in a list of the file, with its places.
-fn items<'a>(root: &'a Node, at: &KeyPath) -> Vec<(KeyPath, &'a Node)> {
-    match root.lookup(at).map(|node| &node.content) {
-        Some(Content::List(nodes)) => {
-            nodes.iter().enumerate().map(|(number, node)| (at.item(number), node)).collect()
-        }
-        _ => Vec::new(),
-    }
+    root.items(at).into_iter().filter_map(|(at, node)| Some((at, node.text()?))).collect()
 }
 
 /// Complains about a name that no task has. One that is no name at all has been reported.
@@ -82,7 +72,7 @@ fn task_references(catalog: &Catalog, lint: &mut Lint<'_>, task: &Task) {
         }
     }
     let after = top.key("post_install");
-    let mut entries = items(root, &after);
+    let mut entries = root.items(&after);
     // One entry may stand there by itself.
     entries.extend(root.lookup(&after).map(|entry| (after, entry)));
     for (at, entry) in entries {
@@ -108,8 +98,8 @@ fn profile_references(catalog: &Catalog, lint: &mut Lint<'_>) {
 
 /// Every option of every question, with its place.
 pub(super) fn options(root: &Node) -> Vec<(KeyPath, &Node)> {
-    let questions = items(root, &KeyPath::root().key("question_flow"));
-    questions.iter().flat_map(|(at, _)| items(root, &at.key("options"))).collect()
+    let questions = root.items(&KeyPath::root().key("question_flow"));
+    questions.iter().flat_map(|(at, _)| root.items(&at.key("options"))).collect()
 }
 
 /// Every user datum that some profile of a layer knows of.
@@ -118,8 +108,7 @@ fn data_keys(catalog: &Catalog, layer: usize) -> BTreeSet<&String> {
     let of_layer = |profile: &&Listed<Profile>| profile.source.layer == layer;
     for profile in catalog.profiles.values().filter(of_layer).map(|listed| &listed.item) {
         keys.extend(profile.user_data.keys());
-        let answers = profile.question_flow.iter().flat_map(|question| &question.options);
-        keys.extend(answers.flat_map(|answer| &answer.user_data_required));
+        keys.extend(profile.options().flat_map(|option| &option.user_data_required));
     }
     keys
 }
@@ -129,8 +118,8 @@ fn data_keys(catalog: &Catalog, layer: usize) -> BTreeSet<&String> {
 /// for, and that the task does not set by itself.
 fn unasked_data(catalog: &Catalog, lint: &mut Lint<'_>, listed: &Listed<Profile>) {
     let profile = &listed.item;
-    let answers = || profile.question_flow.iter().flat_map(|question| &question.options);
-    let asked: HashSet<&String> = answers().flat_map(|answer| &answer.user_data_required).collect();
+    let asked: HashSet<&String> =
+        profile.options().flat_map(|option| &option.user_data_required).collect();
     let mut unasked = data_keys(catalog, listed.source.layer);
     unasked.retain(|key| !asked.contains(key));
     if unasked.is_empty() {

@@ -169,6 +169,17 @@ impl Catalog {
         brought
     }
 
+    /// Returns the tasks that require each task.
+    pub(super) fn needed_by(&self) -> HashMap<&TaskId, Vec<&TaskId>> {
+        let mut needed_by: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
+        for (id, task) in &self.tasks {
+            for needed in &task.item.dependencies.required {
+                needed_by.entry(needed).or_default().push(id);
+            }
+        }
+        needed_by
+    }
+
     /// The files at some paths, each once.
     fn list(
         &mut self,
@@ -269,20 +280,9 @@ impl Catalog {
     }
 
     fn add_profile(&mut self, profile: Profile, origin: Origin<'_>) {
+        let is_of_layer = |other: &&Listed<Profile>| other.source.layer == origin.source.layer;
         let before = self.profiles.get(profile.id());
-        let is_second = before.is_some_and(|before| before.source.layer == origin.source.layer);
-        let mut of_layer =
-            self.profiles.values().filter(|other| other.source.layer == origin.source.layer);
-        if !is_second
-            && let Some(letter) = profile.letter()
-            && let Some(other) = of_layer.find(|other| other.item.letter() == Some(letter))
-        {
-            let key = KeyPath::root().key("selection_prompt").key("letter");
-            let message = format!("profile `{}` has the letter `{letter}` too", other.item.id());
-            origin.lint(&mut self.diagnostics).at(Code::DuplicateLetter, &key, message);
-        }
-        let before = self.profiles.get(profile.id());
-        if let Some(first) = before.filter(|before| before.source.layer == origin.source.layer) {
+        if let Some(first) = before.filter(is_of_layer) {
             let key = KeyPath::root().key("metadata").key("id");
             let place = first.place(&key);
             let message = format!("profile `{}` stands here and in `{place}`", profile.id());
@@ -290,9 +290,32 @@ impl Catalog {
             self.second_profiles.push(origin.listed(profile, None));
             return;
         }
+        if let Some(letter) = profile.letter()
+            && let mut of_layer = self.profiles.values().filter(is_of_layer)
+            && let Some(other) = of_layer.find(|other| other.item.letter() == Some(letter))
+        {
+            let key = KeyPath::root().key("selection_prompt").key("letter");
+            let message = format!("profile `{}` has the letter `{letter}` too", other.item.id());
+            origin.lint(&mut self.diagnostics).at(Code::DuplicateLetter, &key, message);
+        }
         let listed = origin.listed(profile, before.map(|before| Arc::clone(&before.layer)));
         self.profiles.insert(listed.item.id().to_owned(), listed);
     }
+}
+
+/// Returns some tasks and every task that needs one of them, however far away.
+pub(super) fn with_dependants<'a>(
+    needed_by: &HashMap<&TaskId, Vec<&'a TaskId>>,
+    tasks: impl IntoIterator<Item = &'a TaskId>,
+) -> HashSet<&'a TaskId> {
+    let mut all = HashSet::new();
+    let mut open: Vec<&TaskId> = tasks.into_iter().collect();
+    while let Some(id) = open.pop() {
+        if all.insert(id) {
+            open.extend(needed_by.get(id).into_iter().flatten());
+        }
+    }
+    all
 }
 
 /// Files that need not be read.

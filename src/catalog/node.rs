@@ -114,6 +114,15 @@ impl Node {
         path.steps().iter().try_fold(self, Self::step)
     }
 
+    /// Returns the items of the list at the end of a path, each with its own path.
+    pub fn items(&self, path: &KeyPath) -> Vec<(KeyPath, &Self)> {
+        let items = match self.lookup(path).map(|node| &node.content) {
+            Some(Content::List(items)) => items.as_slice(),
+            _ => &[],
+        };
+        items.iter().enumerate().map(|(number, item)| (path.item(number), item)).collect()
+    }
+
     /// As [`Node::lookup`]; where nothing is there, the last value on the way.
     pub fn find(&self, path: &KeyPath) -> &Self {
         let mut node = self;

@@ -40,8 +40,7 @@ pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile, is_ours: bool) {
     follow_ups(lint, profile, &questions);
     defaults(lint, profile, &questions);
     for key in profile.user_data.keys() {
-        let asks = |answer: &crate::model::Answer| answer.user_data_required.contains(key);
-        if !profile.question_flow.iter().flat_map(|question| &question.options).any(asks) {
+        if !profile.options().any(|option| option.user_data_required.contains(key)) {
             let message = format!("nobody asks for `{key}`: no option requires it");
             lint.at_key(Code::UnaskedUserData, &top.key("user_data").key(key), message).hint =
                 Some(format!("user_data_required: [{key}] on the option that needs it"));
@@ -51,18 +50,15 @@ pub fn lint_profile(lint: &mut Lint<'_>, profile: &Profile, is_ours: bool) {
 
 /// The ids of all questions, the wrong ones too, with their places.
 fn ids(lint: &Lint<'_>, questions: &KeyPath) -> Vec<(KeyPath, String)> {
-    let Content::List(nodes) = &lint.root.find(questions).content else { return Vec::new() };
-    let id = |(number, node): (usize, &Node)| {
-        Some((questions.item(number).key("id"), node.get("id")?.text()?.to_owned()))
-    };
-    nodes.iter().enumerate().filter_map(id).collect()
+    let id =
+        |(at, node): (KeyPath, &Node)| Some((at.key("id"), node.get("id")?.text()?.to_owned()));
+    lint.root.items(questions).into_iter().filter_map(id).collect()
 }
 
 fn answers(lint: &mut Lint<'_>, questions: &KeyPath, is_ours: bool) {
-    let Content::List(nodes) = &lint.root.find(questions).content else { return };
     // Whether a question can be answered is not a matter of shape.
-    for (number, node) in nodes.iter().enumerate() {
-        let at = questions.item(number).key("options");
+    for (at, node) in lint.root.items(questions) {
+        let at = at.key("options");
         let Some(Content::List(options)) = node.get("options").map(|node| &node.content) else {
             continue;
         };
@@ -71,9 +67,8 @@ fn answers(lint: &mut Lint<'_>, questions: &KeyPath, is_ours: bool) {
             lint.at(Code::InvalidValue, &at, "the question has no option that answers it");
         }
         let mut letters = HashMap::new();
-        for (number, option) in options.iter().enumerate() {
-            let at = at.item(number);
-            if let Some(letter) = option.get("letter").and_then(|node| node.text()) {
+        for (at, option) in lint.root.items(&at) {
+            if let Some(letter) = option.get("letter").and_then(Node::text) {
                 match letters.get(letter) {
                     Some(line) => {
                         let message = format!("letter `{letter}` stands here and in line {line}");
@@ -150,17 +145,11 @@ fn follow_ups(lint: &mut Lint<'_>, profile: &Profile, questions: &KeyPath) {
         let follow_ups = question.options.iter().filter_map(|answer| answer.follow_up.as_deref());
         next.entry(&question.id).or_default().extend(follow_ups);
     }
-    let Content::List(nodes) = &lint.root.find(questions).content else { return };
-    for (number, node) in nodes.iter().enumerate() {
-        let Some(Content::List(options)) = node.get("options").map(|node| &node.content) else {
-            continue;
-        };
-        let own = node.get("id").and_then(|id| id.text()).unwrap_or_default();
-        for (option_number, option) in options.iter().enumerate() {
-            let Some(follow_up) = option.get("follow_up").and_then(|node| node.text()) else {
-                continue;
-            };
-            let at = questions.item(number).key("options").item(option_number).key("follow_up");
+    for (number, (at, node)) in lint.root.items(questions).into_iter().enumerate() {
+        let own = node.get("id").and_then(Node::text).unwrap_or_default();
+        for (at, option) in lint.root.items(&at.key("options")) {
+            let at = at.key("follow_up");
+            let Some(follow_up) = option.get("follow_up").and_then(Node::text) else { continue };
             if !known.iter().any(|id| id == follow_up) {
                 let message = format!("there is no question `{follow_up}` in this file");
                 let near = nearest(follow_up, known.iter().map(String::as_str));

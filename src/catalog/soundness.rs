@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     diagnostic::{Code, Diagnostic, Source},
-    layers::Catalog,
+    layers::{Catalog, with_dependants},
     place::{KeyPath, Step},
 };
 use crate::model::TaskId;
@@ -45,9 +45,7 @@ impl Catalog {
     pub fn mistakes_behind_profile(&self, id: &str) -> Vec<&Diagnostic> {
         let mut found: Vec<_> = self.mistakes_of_profile(id).collect();
         let Some(profile) = self.profiles.get(id).map(|listed| &listed.item) else { return found };
-        let answers = profile.question_flow.iter().flat_map(|question| &question.options);
-        let named = profile.required_tasks.iter().chain(&profile.default_cli_tools);
-        let brought = self.brought_by(named.chain(answers.flat_map(|answer| &answer.tasks)));
+        let brought = self.brought_by(profile.tasks());
         let brought: HashSet<&str> = brought.into_keys().map(TaskId::as_str).collect();
         let is_brought = |(id, _): &(&str, &Diagnostic)| brought.contains(*id);
         let of_tasks = self.mistakes_of_tasks().filter(is_brought).map(|(_, mistake)| mistake);
@@ -101,46 +99,26 @@ impl Catalog {
     }
 
     fn withhold_what_needs_the_unsound(&mut self) {
-        let mut needed_by: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
-        for (id, task) in &self.tasks {
-            for needed in &task.item.dependencies.required {
-                needed_by.entry(needed).or_default().push(id);
-            }
-        }
+        let needed_by = self.needed_by();
         let is_sound = |id: &TaskId| self.tasks.get(id).is_some_and(|task| task.is_sound);
         let unsound = self.tasks.keys().chain(needed_by.keys().copied());
-        let mut open: Vec<&TaskId> = unsound.filter(|id| !is_sound(id)).collect();
-        let mut withheld: HashSet<TaskId> = HashSet::new();
-        while let Some(id) = open.pop() {
-            if withheld.insert(id.clone()) {
-                open.extend(needed_by.get(id).into_iter().flatten());
-            }
-        }
+        let withheld = with_dependants(&needed_by, unsound.filter(|id| !is_sound(id)));
+        let withheld: HashSet<TaskId> = withheld.into_iter().cloned().collect();
         for (id, task) in &mut self.tasks {
             task.is_sound &= !withheld.contains(id);
         }
         for profile in self.profiles.values_mut() {
-            let item = &profile.item;
-            let answers = item.question_flow.iter().flat_map(|question| &question.options);
-            let mut brought = item.required_tasks.iter().chain(&item.default_cli_tools);
-            let is_withheld = |id: &TaskId| withheld.contains(id);
-            profile.is_sound &= !brought.any(is_withheld)
-                && !answers.flat_map(|answer| &answer.tasks).any(is_withheld);
+            profile.is_sound &= !profile.item.tasks().any(|id| withheld.contains(id));
         }
     }
 
     /// A task that a task or a profile needs, and that something is wrong with.
     pub fn unsound_need_of<'a>(&'a self, id: &str) -> Option<&'a TaskId> {
-        let mut open: Vec<&TaskId> = Vec::new();
-        open.extend(
-            self.tasks.get(id).into_iter().flat_map(|task| &task.item.dependencies.required),
-        );
-        if let Some(profile) = self.profiles.get(id).map(|listed| &listed.item) {
-            open.extend(profile.required_tasks.iter().chain(&profile.default_cli_tools));
-            let answers = profile.question_flow.iter().flat_map(|question| &question.options);
-            open.extend(answers.flat_map(|answer| &answer.tasks));
-        }
-        let mut brought: Vec<_> = self.brought_by(open).into_keys().collect();
+        let task = self.tasks.get(id).into_iter();
+        let required = task.flat_map(|task| &task.item.dependencies.required);
+        let profile = self.profiles.get(id).into_iter();
+        let named = profile.flat_map(|profile| profile.item.tasks());
+        let mut brought: Vec<_> = self.brought_by(required.chain(named)).into_keys().collect();
         brought.sort_unstable();
         brought.into_iter().find(|id| self.mistakes_of(id.as_str()).next().is_some())
     }

@@ -83,14 +83,13 @@ fn holds_something(node: &Node) -> bool {
 }
 
 fn platforms(lint: &mut Lint<'_>, task: &Task, at: &KeyPath) {
-    let Content::List(nodes) = &lint.root.find(at).content else { return };
     let unknown = |name: &&str| !is_platform_name(name);
-    for (number, node) in nodes.iter().enumerate() {
+    for (at, node) in lint.root.items(at) {
         // One that cannot be a platform at all has been reported.
         let is_kept = |name: &&str| task.platforms.iter().any(|kept| kept == name);
         if let Some(name) = node.text().filter(is_kept).filter(unknown) {
             let message = format!("we know of no platform `{name}`");
-            let mistake = lint.at(Code::UnknownPlatform, &at.item(number), message);
+            let mistake = lint.at(Code::UnknownPlatform, &at, message);
             mistake.severity = Severity::Warning;
             mistake.hint = nearest(name, PLATFORMS).map(|name| format!("did you mean `{name}`?"));
         }
@@ -128,22 +127,20 @@ fn detection(lint: &mut Lint<'_>, task: &Task, top: &KeyPath, is_there: bool) {
 
 fn options(lint: &mut Lint<'_>, task: &Task, at: &KeyPath) {
     let mut ids = HashSet::new();
+    let nodes = lint.root.items(at);
     for option in &task.options {
         // Options that were wrong are not in the list: this one is looked for by its id.
-        let Content::List(nodes) = &lint.root.find(at).content else { return };
-        let is_it = |id: Option<&str>| id == Some(option.id.as_str());
-        let places =
-            nodes.iter().enumerate().filter(|(_, n)| is_it(n.get("id").and_then(|id| id.text())));
-        let numbers: Vec<usize> = places.map(|(number, _)| number).collect();
+        let is_it = |node: &Node| node.get("id").and_then(Node::text) == Some(&option.id);
+        let mut places = nodes.iter().filter(|(_, node)| is_it(node)).map(|(at, _)| at);
         if !ids.insert(&option.id) {
-            if let Some(number) = numbers.get(1) {
+            if let Some(at) = places.nth(1) {
                 let message = format!("option `{}` stands here a second time", option.id);
-                lint.at(Code::InvalidValue, &at.item(*number).key("id"), message);
+                lint.at(Code::InvalidValue, &at.key("id"), message);
             }
             continue;
         }
-        if let Some(number) = numbers.first() {
-            one_option(lint, option, &at.item(*number));
+        if let Some(at) = places.next() {
+            one_option(lint, option, at);
         }
     }
 }

@@ -458,6 +458,17 @@ impl Profile {
     pub fn letter(&self) -> Option<&str> {
         self.selection_prompt.as_ref()?.letter.as_deref()
     }
+
+    /// Returns every option of every question.
+    pub fn options(&self) -> impl Iterator<Item = &Answer> {
+        self.question_flow.iter().flat_map(|question| &question.options)
+    }
+
+    /// Returns every task that the profile names, whichever options are chosen.
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskId> {
+        let of_options = self.options().flat_map(|option| &option.tasks);
+        self.required_tasks.iter().chain(&self.default_cli_tools).chain(of_options)
+    }
 }
 
 impl Question {

@@ -18,7 +18,7 @@ impl Asked<'_> {
     }
 }
 
-pub(super) fn answered(question: &Question, given: &str) -> Result<Step, Refusal> {
+fn answered(question: &Question, given: &str) -> Result<Step, Refusal> {
     let option = check_answer(question, given)?;
     if option.action == Some(AnswerAction::Explain) {
         let text = option.explanation.clone().unwrap_or_else(|| option.text.clone());
@@ -33,7 +33,7 @@ pub(super) fn answered(question: &Question, given: &str) -> Result<Step, Refusal
     Ok(Step::of(vec![event]))
 }
 
-pub(super) fn given_value(wanted: &Wanted, given: &str) -> Result<Step, Refusal> {
+fn given_value(wanted: &Wanted, given: &str) -> Result<Step, Refusal> {
     let key = wanted.key.clone();
     let value = wanted.check(given).map_err(|why| Refusal::BadValue { key: key.clone(), why })?;
     if wanted.is_secret() {

@@ -8,7 +8,6 @@ use serde_json::Map;
 use super::{
     Offer, Presence, Requirements, agenda,
     agenda::{Ask, Asked, Held},
-    answer::{answered, given_value},
     found::outputs,
     gates,
     given_plan::presented,
@@ -157,30 +156,21 @@ pub enum Refusal {
 }
 
 impl<'a> Walk<'a> {
-    fn wanted<'s>(&self, session: &'s Document) -> Requirements<'s>
-    where
-        'a: 's,
-    {
+    fn wanted(self, session: &'a Document) -> Requirements<'a> {
         Requirements::of(session, self.profile(session))
     }
 
-    fn profile(&self, session: &Document) -> Option<&'a Profile> {
+    fn profile(self, session: &Document) -> Option<&'a Profile> {
         let selected = session.profile.selected.as_deref().filter(|id| *id != CUSTOM)?;
         self.profiles.iter().copied().find(|profile| profile.id() == selected)
     }
 
-    fn ground<'s>(&self, facts: &'s Presence) -> Ground<'s>
-    where
-        'a: 's,
-    {
+    fn ground(self, facts: &'a Presence) -> Ground<'a> {
         Ground { offer: self.offer, platform: self.platform, facts }
     }
 
     /// The plan of what was asked for so far.
-    pub fn plan<'s>(&self, session: &'s Document, facts: &'s Presence) -> Planned<'s>
-    where
-        'a: 's,
-    {
+    pub fn plan(self, session: &'a Document, facts: &'a Presence) -> Planned<'a> {
         let mut planned = plan(&self.wanted(session), self.ground(facts));
         let selected = session.profile.selected.as_deref().filter(|id| *id != CUSTOM);
         if let Some(id) = selected.filter(|_| self.profile(session).is_none()) {
@@ -190,18 +180,12 @@ impl<'a> Walk<'a> {
     }
 
     /// The tasks whose presence can matter for the plan.
-    pub fn to_look_for<'s>(&self, session: &'s Document) -> Vec<&'s Task>
-    where
-        'a: 's,
-    {
+    pub fn to_look_for(self, session: &'a Document) -> Vec<&'a Task> {
         to_look_for(&self.wanted(session), self.offer)
     }
 
     /// Everything that is asked, by what is known so far.
-    pub fn agenda<'s>(&self, session: &'s Document) -> Vec<Asked<'s>>
-    where
-        'a: 's,
-    {
+    pub fn agenda(self, session: &'a Document) -> Vec<Asked<'a>> {
         let wanted = self.wanted(session);
         let mut asked = agenda::questions(&wanted, self.offer, self.held);
         if let Some(facts) = self.facts {
@@ -212,10 +196,7 @@ impl<'a> Walk<'a> {
         asked
     }
 
-    pub fn waiting<'s>(&self, session: &'s Document) -> Waiting<'s>
-    where
-        'a: 's,
-    {
+    pub fn waiting(self, session: &'a Document) -> Waiting<'a> {
         match session.phase.current {
             Phase::SessionCheck => Waiting::Check,
             Phase::StackSelection => Waiting::Stack,
@@ -232,10 +213,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn gathering<'s>(&self, session: &'s Document) -> Waiting<'s>
-    where
-        'a: 's,
-    {
+    fn gathering(self, session: &'a Document) -> Waiting<'a> {
         let mut agenda = self.agenda(session);
         if let Some(at) = agenda.iter().position(Asked::is_open) {
             let total = agenda.len();
@@ -327,30 +305,20 @@ impl<'a> Walk<'a> {
 
     fn answer(&self, session: &Document, id: &str, given: &str) -> Result<Step, Refusal> {
         let agenda = self.agenda(session);
-        let mut questions = agenda.iter().filter_map(|asked| match &asked.ask {
-            Ask::Choice(question) => Some(question.as_ref()),
-            Ask::Value(_) => None,
-        });
-        let Some(question) = questions.find(|question| question.id == id) else {
-            let ids = agenda.iter().map(Asked::id);
-            let near = nearest(id, ids).map(str::to_owned);
-            return Err(Refusal::NoQuestion { given: id.to_owned(), near });
-        };
-        answered(question, given)
+        let mut questions = agenda.iter().filter(|asked| matches!(asked.ask, Ask::Choice(_)));
+        match questions.find(|question| question.id() == id) {
+            Some(question) => question.answered(given),
+            None => Err(Refusal::NoQuestion { given: id.to_owned(), near: near(id, &agenda) }),
+        }
     }
 
     fn value(&self, session: &Document, key: &str, given: &str) -> Result<Step, Refusal> {
         let agenda = self.agenda(session);
-        let mut values = agenda.iter().filter_map(|asked| match &asked.ask {
-            Ask::Value(wanted) => Some(wanted),
-            Ask::Choice(_) => None,
-        });
-        let Some(wanted) = values.find(|wanted| wanted.key == key) else {
-            let keys = agenda.iter().map(Asked::id);
-            let near = nearest(key, keys).map(str::to_owned);
-            return Err(Refusal::NoValue { key: key.to_owned(), near });
-        };
-        given_value(wanted, given)
+        let mut values = agenda.iter().filter(|asked| matches!(asked.ask, Ask::Value(_)));
+        match values.find(|value| value.id() == key) {
+            Some(value) => value.answered(given),
+            None => Err(Refusal::NoValue { key: key.to_owned(), near: near(key, &agenda) }),
+        }
     }
 
     fn present(
@@ -386,6 +354,11 @@ impl Step {
     pub(super) fn of(events: Vec<EventKind>) -> Self {
         Self { events, effects: Vec::new() }
     }
+}
+
+/// Returns the question or value of the agenda that `id` was probably to name.
+fn near(id: &str, agenda: &[Asked<'_>]) -> Option<String> {
+    nearest(id, agenda.iter().map(Asked::id)).map(str::to_owned)
 }
 
 fn approve(

@@ -2,7 +2,7 @@
 //! the same task, or another task that does the same.
 
 use super::{Offer, Recipe, RecipeSource, Situation, other_recipes, recipe};
-use crate::model::{Plan, PlanPackages, PlanTask, Platform, Task, TaskId, environment_name};
+use crate::model::{Plan, PlanTask, Platform, Task, TaskId, environment_name};
 
 /// Another way, as a person is offered it.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,23 +60,12 @@ fn does_the_same(one: &Task, other: &Task) -> bool {
 
 fn same(failed: &PlanTask, task: &Task, other: Recipe) -> Alternative {
     let name = if task.name.is_empty() { task.id.as_str() } else { &task.name };
-    let (title, variant) = match &other.source {
-        RecipeSource::Packages(manager) => {
-            let manager = manager.name();
-            (format!("{name} from {manager}"), Some(manager.to_owned()))
-        }
-        RecipeSource::Variant { key, .. } => {
-            (format!("{name} by its steps for {key}"), Some(key.clone()))
-        }
-        RecipeSource::Steps | RecipeSource::Nothing => (format!("{name} by its own steps"), None),
+    let title = match &other.source {
+        RecipeSource::Packages(manager) => format!("{name} from {}", manager.name()),
+        RecipeSource::Variant { key, .. } => format!("{name} by its steps for {key}"),
+        RecipeSource::Steps | RecipeSource::Nothing => format!("{name} by its own steps"),
     };
-    let packages = match other.source {
-        RecipeSource::Packages(manager) => {
-            let names = task.packages.get(&manager).cloned().unwrap_or_default();
-            Some(PlanPackages { manager, names })
-        }
-        _ => None,
-    };
+    let (variant, packages) = (other.variant(), other.packages(task));
     let mut commands = other.commands;
     // What was chosen for the task counts for each of its ways.
     let first = failed.commands.first().map(|command| &command.env);

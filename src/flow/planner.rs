@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use indexmap::IndexMap;
 
 use super::{
-    Offer, Recipe, RecipeSource, Requirements,
+    Offer, Recipe, Requirements,
     order::{Edges, ordered},
     problem::PlanProblem,
     selection::{Chosen, Ground, Selection, select},
 };
 use crate::model::{
-    Detection, Plan, PlanFormat, PlanPackages, PlanTask, ShellConfig, Task, TaskId, TaskOption,
-    UserDatum, environment_name,
+    Detection, Plan, PlanFormat, PlanTask, ShellConfig, Task, TaskId, TaskOption, UserDatum,
+    environment_name,
 };
 
 /// What planning came to.
@@ -149,6 +149,7 @@ fn planned<'a>(
     let task = chosen.offered.task;
     let recipe = chosen.recipe.clone();
     let recipe = recipe.unwrap_or_else(Recipe::nothing);
+    let (variant, packages) = (recipe.variant(), recipe.packages(task));
     let (shell_integration, notes) = (shell_lines(task, &recipe), notes(task, &recipe));
     let values = option_values(task, wanted, ground.offer, covered);
     let mut commands = recipe.commands;
@@ -163,11 +164,7 @@ fn planned<'a>(
         description: some(&task.description),
         category: some(&task.category),
         layer: some(chosen.offered.layer),
-        variant: match &recipe.source {
-            RecipeSource::Variant { key, .. } => Some(key.clone()),
-            RecipeSource::Packages(manager) => Some(manager.name().to_owned()),
-            RecipeSource::Steps | RecipeSource::Nothing => None,
-        },
+        variant,
         depends_on: chosen
             .needs()
             .into_iter()
@@ -177,13 +174,7 @@ fn planned<'a>(
         path: task.path.clone(),
         env_setup: task.env_setup.clone(),
         detection: Some(task.detection.clone()).filter(|found| *found != Detection::default()),
-        packages: match recipe.source {
-            RecipeSource::Packages(manager) => Some(PlanPackages {
-                manager,
-                names: task.packages.get(&manager).cloned().unwrap_or_default(),
-            }),
-            _ => None,
-        },
+        packages,
         commands,
         verification: task.verification.clone(),
         shell_integration,

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::model::{PackageManager, PlanCommand, Platform, ShellConfig, Step, Task, TaskId};
+use crate::model::{
+    PackageManager, PlanCommand, PlanPackages, Platform, ShellConfig, Step, Task, TaskId,
+};
 
 /// What variants are chosen by, apart from the machine.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +34,22 @@ impl Recipe {
             manual: Vec::new(),
             shell_configs: Vec::new(),
         }
+    }
+
+    /// Returns the variant that a planned task records for this way to install it.
+    pub fn variant(&self) -> Option<String> {
+        match &self.source {
+            RecipeSource::Variant { key, .. } => Some(key.clone()),
+            RecipeSource::Packages(manager) => Some(manager.name().to_owned()),
+            RecipeSource::Steps | RecipeSource::Nothing => None,
+        }
+    }
+
+    /// Returns the packages that it installs, where it does only that.
+    pub fn packages(&self, task: &Task) -> Option<PlanPackages> {
+        let RecipeSource::Packages(manager) = self.source else { return None };
+        let names = task.packages.get(&manager).cloned().unwrap_or_default();
+        Some(PlanPackages { manager, names })
     }
 }
 

@@ -1,6 +1,8 @@
 //! How texts are held against the [forms](Form) of a format, and how messages name them.
 
-use regex::RegexBuilder;
+use std::sync::OnceLock;
+
+use regex::{Regex, RegexBuilder};
 
 use super::diagnostic::Code;
 use crate::model::{
@@ -79,7 +81,7 @@ impl Form {
         }
     }
 
-    /// A regular expression that says the same, for schemas.
+    /// A regular expression that texts of this form match; schemas have it too.
     pub fn pattern(self) -> Option<&'static str> {
         Some(match self {
             Self::Any | Self::Pattern => return None,
@@ -103,33 +105,23 @@ impl Form {
         })
     }
 
+    /// Whether a text matches the pattern, which is compiled once.
+    fn matches_pattern(self, text: &str) -> bool {
+        const FORMS: usize = Form::Command as usize + 1;
+        static COMPILED: [OnceLock<Option<Regex>>; FORMS] = [const { OnceLock::new() }; FORMS];
+        let compiled = COMPILED[self as usize].get_or_init(|| Regex::new(self.pattern()?).ok());
+        compiled.as_ref().is_some_and(|pattern| pattern.is_match(text))
+    }
+
     pub fn check(self, text: &str) -> Result<(), Misshapen> {
         let fits = match self {
             Self::Any => true,
             Self::Some | Self::Command => !text.trim().is_empty(),
-            Self::TaskId => {
-                text.parse::<TaskId>().is_ok() && is_made_of(text, is_first_letter, b"_.+@-")
-            }
-            Self::Name => is_made_of(text, is_first_letter, b"_.-"),
+            Self::TaskId => text.parse::<TaskId>().is_ok() && self.matches_pattern(text),
             Self::DataKey => return data_key(text),
             Self::Variable => return variable(text),
-            Self::Letter => text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_uppercase()),
-            Self::Path => text.starts_with('/') || text == "~" || text.starts_with("~/"),
-            Self::Url => text.starts_with("https://") || text.starts_with("http://"),
             Self::Pattern => return pattern(text),
-            Self::SystemPackage => {
-                // apt takes a name with `-` behind it for one to remove.
-                is_made_of(text, is_first_letter, b"+._:=~-")
-                    && !text.ends_with(['-', ':', '=', '_'])
-            }
-            Self::BrewPackage => is_brew_package(text),
-            Self::NpmPackage => is_npm_package(text),
-            Self::PythonPackage => is_with_version(text, "==", b"._-"),
-            Self::Crate => is_with_version(text, "@", b"_-"),
-            Self::Platform => {
-                is_made_of(text, |c| c.is_ascii_lowercase(), b"_.-")
-                    && text == text.to_ascii_lowercase()
-            }
+            _ => self.matches_pattern(text),
         };
         if fits {
             return if text.contains('\0') {
@@ -150,41 +142,6 @@ impl Form {
 
 fn invalid(message: String) -> Misshapen {
     Misshapen { code: Code::InvalidValue, message }
-}
-
-fn is_first_letter(character: char) -> bool {
-    character.is_ascii_alphanumeric()
-}
-
-/// Letters, digits and `signs`, beginning as it must. Nothing of that means more to a shell.
-fn is_made_of(text: &str, begins: impl Fn(char) -> bool, signs: &[u8]) -> bool {
-    text.starts_with(begins)
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || signs.contains(&byte))
-}
-
-/// `name`, or `name` and a version behind the sign.
-fn is_with_version(text: &str, sign: &str, signs: &[u8]) -> bool {
-    let (name, version) = text.split_once(sign).map_or((text, None), |(a, b)| (a, Some(b)));
-    is_made_of(name, is_first_letter, signs)
-        && version.is_none_or(|version| is_made_of(version, is_first_letter, b"._-"))
-}
-
-/// `formula`, or `owner/tap/formula`; never an address.
-fn is_brew_package(text: &str) -> bool {
-    let parts: Vec<_> = text.split('/').collect();
-    parts.len() <= 3 && parts.iter().all(|part| is_made_of(part, is_first_letter, b"+._@-"))
-}
-
-/// `name`, `@scope/name`, with or without `@version`; never an address or a file.
-fn is_npm_package(text: &str) -> bool {
-    let name = match text.strip_prefix('@') {
-        None => text,
-        Some(scoped) => match scoped.split_once('/') {
-            Some((scope, name)) if is_made_of(scope, is_first_letter, b"._-") => name,
-            _ => return false,
-        },
-    };
-    is_with_version(name, "@", b"._-")
 }
 
 fn data_key(text: &str) -> Result<(), Misshapen> {
@@ -208,8 +165,7 @@ fn variable(text: &str) -> Result<(), Misshapen> {
 }
 
 fn variable_form(text: &str) -> Result<(), Misshapen> {
-    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+    if Form::DataKey.matches_pattern(text) {
         Ok(())
     } else {
         Err(invalid(format!("`{text}` is not {}", Form::DataKey.describe())))

@@ -204,7 +204,7 @@ impl Examiner<'_> {
                 "look whether it is there; a new session of its plan runs it again",
             );
         }
-        let planned = plan.map(|plan| plan.tasks.iter().find(|planned| planned.id == *key));
+        let planned = plan.map(|plan| plan.task(key));
         match planned {
             // What was settled before the session was revised stays on record.
             Some(None)

@@ -1,6 +1,7 @@
 //! What was asked for: a stack, answers, single tools, values. Read from the record alone, so that
 //! the same record always asks for the same.
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::Offer;
@@ -10,7 +11,11 @@ use crate::model::{
 
 /// The single tools that a choice of a session names.
 pub fn tools_named(session: &Document, choice: &str) -> Vec<TaskId> {
-    let value = session.choices.get(choice).map(|choice| choice.value.as_str());
+    tools_in(&session.choices, choice)
+}
+
+fn tools_in(choices: &IndexMap<String, Choice>, choice: &str) -> Vec<TaskId> {
+    let value = choices.get(choice).map(|choice| choice.value.as_str());
     value.unwrap_or_default().split(' ').filter_map(|name| name.parse().ok()).collect()
 }
 
@@ -25,7 +30,7 @@ pub const TOOLS_LEFT_OUT: &str = "tools_left_out";
 pub struct Requirements<'a> {
     /// None where only single tools are asked for.
     pub profile: Option<&'a Profile>,
-    choices: &'a indexmap::IndexMap<String, Choice>,
+    choices: &'a IndexMap<String, Choice>,
     user_data: &'a Map<String, Value>,
 }
 
@@ -49,8 +54,7 @@ impl<'a> Requirements<'a> {
         let Some(profile) = self.profile else { return Vec::new() };
         let all = &profile.question_flow;
         let follows = |question: &Question| {
-            let options = all.iter().flat_map(|other| &other.options);
-            options.into_iter().any(|option| option.follow_up.as_ref() == Some(&question.id))
+            profile.options().any(|option| option.follow_up.as_ref() == Some(&question.id))
         };
         let mut asked: Vec<&Question> = Vec::new();
         for question in all.iter().filter(|question| !follows(question)) {
@@ -71,16 +75,11 @@ impl<'a> Requirements<'a> {
     }
 
     pub fn added(&self) -> Vec<TaskId> {
-        self.tasks_in(TOOLS_ADDED)
+        tools_in(self.choices, TOOLS_ADDED)
     }
 
     pub fn left_out(&self) -> Vec<TaskId> {
-        self.tasks_in(TOOLS_LEFT_OUT)
-    }
-
-    fn tasks_in(&self, choice: &str) -> Vec<TaskId> {
-        let names = self.decision(choice).unwrap_or_default().split(' ');
-        names.filter_map(|name| name.parse().ok()).collect()
+        tools_in(self.choices, TOOLS_LEFT_OUT)
     }
 
     /// A value that was given for the whole session.

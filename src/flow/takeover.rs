@@ -7,9 +7,8 @@ use crate::model::{
 /// A task that the session has executed and the plan does not know.
 pub fn missing_from(session: &Document, plan: &Plan) -> Option<TaskId> {
     let begun = session.tasks.values().filter(|task| task.status != TaskStatus::Pending);
-    let known =
-        |task: &&std::sync::Arc<TaskRecord>| plan.tasks.iter().any(|p| p.id == task.task_id);
-    begun.into_iter().find(|task| !known(task)).map(|task| task.task_id.clone())
+    let ids = begun.map(|task| &task.task_id);
+    ids.into_iter().find(|id| plan.task(id).is_none()).cloned()
 }
 
 /// Whether the session has something left that the plan does not know.
@@ -59,9 +58,7 @@ pub fn told_anew(session: &Document, plan: &Plan) -> Vec<String> {
 /// Whether what was executed of a task is what the plan would have executed so far. Otherwise
 /// nothing says which of the plan's commands are done, and the task begins anew.
 fn follows(task: &TaskRecord, plan: &Plan) -> bool {
-    let Some(planned) = plan.tasks.iter().find(|planned| planned.id == task.task_id) else {
-        return false;
-    };
+    let Some(planned) = plan.task(&task.task_id) else { return false };
     task.commands().iter().filter(|command| command.kind.is_none()).all(|command| {
         let same = command.command_index.and_then(|index| planned.commands.get(index));
         same.is_some_and(|planned| planned.command == command.command)

@@ -69,7 +69,6 @@ impl<'a> Foes<'a> {
     pub(super) fn within_profile(&self, lint: &mut Lint<'_>, profile: &'a Profile) {
         let mut base = self.catalog.brought_by(&profile.required_tasks);
         if let Some((one, other)) = self.conflict(&base, &base) {
-            let (one, other) = (with_bringer(&base, one), with_bringer(&base, other));
             let message = format!("{one} conflicts with {other}, and everyone gets both");
             lint.at_key(Code::Conflict, &KeyPath::root().key("required_tasks"), message);
             // Whatever else there is would be told again with each option.
@@ -81,7 +80,6 @@ impl<'a> Foes<'a> {
             .brought_by(profile.required_tasks.iter().chain(&profile.default_cli_tools));
         match self.conflict(&together, &defaults) {
             Some((one, other)) => {
-                let (one, other) = (with_bringer(&together, one), with_bringer(&together, other));
                 let message = format!("{one} conflicts with {other}, and both come by default");
                 lint.at_key(Code::Conflict, &KeyPath::root().key("default_cli_tools"), message);
             }
@@ -97,7 +95,6 @@ impl<'a> Foes<'a> {
             all.extend(base.iter().map(|(id, by)| (*id, *by)));
             if let Some((one, other)) = self.conflict(&all, &more) {
                 let letter = node.get("letter").and_then(Node::text).unwrap_or_default();
-                let (one, other) = (with_bringer(&all, one), with_bringer(&all, other));
                 let message =
                     format!("option `{letter}` brings {one} and {other} together, which conflict");
                 lint.at(Code::Conflict, &at.key("tasks"), message);
@@ -105,10 +102,12 @@ impl<'a> Foes<'a> {
         }
     }
 
-    /// The first of `more`, by name, that has a foe in `all`.
-    fn conflict(&self, all: &Brought<'a>, more: &Brought<'a>) -> Option<(&'a TaskId, &'a TaskId)> {
+    /// Returns the first of `more`, by name, that has a foe in `all`, and that foe, each with the
+    /// task that brings it.
+    fn conflict(&self, all: &Brought<'a>, more: &Brought<'a>) -> Option<(String, String)> {
         let foe = |id: &'a TaskId| self.foes.get(id)?.iter().find(|foe| all.contains_key(**foe));
-        more.keys().filter_map(|id| Some((*id, *foe(id)?))).min()
+        let (one, other) = more.keys().filter_map(|id| Some((*id, *foe(id)?))).min()?;
+        Some((with_bringer(all, one), with_bringer(all, other)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use super::{RunError, report::report_of_complete, run::Run, shell_blocks};
 use crate::{
-    flow::{self, Alternative, doctor::Trouble, gates},
+    flow::{self, Alternative, Rehearsal, doctor::Trouble, gates},
     model::{
         Digest, EventKind, Extra, Outcome, PauseReason, Phase, Session, SessionId, SessionStatus,
         TaskId, TaskStatus,
@@ -106,9 +106,10 @@ fn last_events(run: &Run<'_>, report: Result<&str, &str>) -> Vec<EventKind> {
 /// less complete; one that does not come to its end has the page replaced when it does.
 fn keep_report(run: &Run<'_>, last: &[EventKind]) -> Result<(), String> {
     let around = run.around;
-    let session = run.session().foreseen(last, &around.clock.now().wall);
-    let session = session.map_err(|error| error.to_string())?;
-    let report = report_of_complete(around, session).map_err(|error| error.to_string())?;
+    let mut ahead = Rehearsal::going_on(&run.session(), around.clock.now().wall);
+    ahead.record(last.iter().cloned()).map_err(|error| error.to_string())?;
+    let report =
+        report_of_complete(around, ahead.document().clone()).map_err(|error| error.to_string())?;
     let page = (around.reporter)(&report);
     let kept = run.ledger.recorder().keep_report(&around.store, &page);
     kept.map_err(|error| error.to_string())

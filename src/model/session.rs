@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Digest, Document, Event, EventKind, Illegal, Timestamp, Undo, VERSION};
+use super::{Document, Event, EventKind, Illegal, Undo, VERSION};
 
 /// Read it like the [`Document`] it derefs to; change it with [`Session::apply`] and no other way.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,24 +75,6 @@ impl Session {
         self.0.change(event);
         self.stamp(event);
         Ok(())
-    }
-
-    /// What it will be when these have happened, too, at this moment: for whoever has to tell of it
-    /// before they are on record.
-    pub fn foreseen(&self, kinds: &[EventKind], at: &Timestamp) -> Result<Document, Illegal> {
-        let mut session = self.clone();
-        for kind in kinds {
-            session.apply(&Event {
-                seq: session.revision() + 1,
-                timestamp: at.clone().max(session.0.meta.updated_at.clone()),
-                batch: None,
-                kind: kind.clone(),
-                // No line of a journal says it.
-                chain: Digest::of([0; 32]),
-                end: 0,
-            })?;
-        }
-        Ok(session.0)
     }
 
     /// Takes in the next events of the record, all or none; returns how to forget them again.

@@ -83,6 +83,14 @@ impl Reader<'_> {
         }
     }
 
+    /// Makes an object of a section that was once the text of one of its fields.
+    fn nest(&mut self, root: &mut Object, section: &str, field: &str) {
+        if let Some(value @ Value::String(_)) = root.get_mut(section) {
+            *value = json!({ field: value.take() });
+            self.tell(section, format!("read as `{section}.{field}`"));
+        }
+    }
+
     fn meta(&mut self, root: &mut Object) {
         for (old, new) in [("created", "created_at"), ("updated", "updated_at")] {
             let known = root.get("meta").is_some_and(|meta| {
@@ -129,11 +137,7 @@ impl Reader<'_> {
     }
 
     fn phase(&mut self, root: &mut Object) {
-        if let Some(Value::String(current)) = root.get("phase") {
-            let current = current.clone();
-            root.insert("phase".into(), json!({"current": current}));
-            self.tell("phase", "read as `phase.current`");
-        }
+        self.nest(root, "phase", "current");
         let Some(Value::Object(phase)) = root.get_mut("phase") else { return };
         self.reword(phase, "phase", "current", &[("init", Phase::SessionCheck.name())]);
         let Some(Value::Array(history)) = phase.get_mut("history") else { return };
@@ -164,14 +168,9 @@ impl Reader<'_> {
     }
 
     fn profile(&mut self, root: &mut Object) {
-        match root.get("profile") {
-            Some(Value::String(name)) => {
-                let name = name.clone();
-                root.insert("profile".into(), json!({"selected": name}));
-                self.tell("profile", "read as `profile.selected`");
-            }
-            Some(Value::Null) => drop(root.insert("profile".into(), json!({}))),
-            _ => {}
+        self.nest(root, "profile", "selected");
+        if let Some(profile @ Value::Null) = root.get_mut("profile") {
+            *profile = json!({});
         }
     }
 

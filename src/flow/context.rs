@@ -293,7 +293,7 @@ fn failed(document: &Document, task: &TaskRecord) -> Failed {
     let said = said.find(|said| said.task_id == task.task_id);
     let said = said.filter(|said| task.started_at.as_ref().is_none_or(|at| said.logged_at >= *at));
     let context = task.failure_context.as_ref();
-    let is_check = context.is_some_and(|context| context.error_type == "verification_failed");
+    let is_check = task.has_failed_verification();
     let failed = task.commands().iter().filter(|c| c.status == CommandStatus::Failed);
     let mut failed = failed.rev().filter(|c| match c.kind {
         None => !is_check,

@@ -35,10 +35,7 @@ pub(super) fn next_step(document: &Document, status: State, live: Live) -> Strin
     let task = document.tasks.get(&point.task_id);
     let open = task.is_some_and(|task| !task.in_flight.is_empty());
     let unknown = task.is_some_and(|task| is_indeterminate(task, point.command_index));
-    let unverified = task.is_some_and(|task| {
-        let context = task.failure_context.as_ref();
-        context.is_some_and(|context| context.error_type == "verification_failed")
-    });
+    let unverified = task.is_some_and(|task| task.has_failed_verification());
     let how = match (point.action, live) {
         _ if open && status == State::PossiblyStalled && live == Live::Running => format!(
             "it has been silent for long; `provision logs {id} {}` shows what it wrote, and \

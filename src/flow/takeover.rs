@@ -23,10 +23,7 @@ pub fn back_to_plan(session: &Document, plan: &Plan) -> Option<EventKind> {
     if session.phase.current < Phase::Execute || session.plan.digest.is_some() {
         return None;
     }
-    let restarted = |task: &TaskRecord| {
-        let unsettled = !task.status.is_settled() && task.status != TaskStatus::Pending;
-        unsettled && !follows(task, plan)
-    };
+    let restarted = |task: &TaskRecord| task.status.is_under_way() && !follows(task, plan);
     Some(EventKind::SessionRevised(SessionRevised {
         phase_revisited: Phase::PresentPlan,
         impact: Impact::Moderate,

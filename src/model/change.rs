@@ -101,7 +101,7 @@ impl Document {
         let begun: Vec<_> = document
             .tasks
             .values()
-            .filter(|task| !task.status.is_settled() && task.status != TaskStatus::Pending)
+            .filter(|task| task.status.is_under_way())
             .filter(|task| document.resume_point_of(&task.task_id).is_none())
             .map(|task| where_to_go_on(task))
             .collect();

@@ -259,10 +259,8 @@ impl Document {
             }
         }
         // What is settled stays on record, also when it is no longer planned.
-        let executed = |task: &&Arc<TaskRecord>| {
-            !task.status.is_settled() && task.status != TaskStatus::Pending
-        };
-        match self.tasks.values().filter(executed).find(|task| !seen.contains(&task.task_id)) {
+        let mut executed = self.tasks.values().filter(|task| task.status.is_under_way());
+        match executed.find(|task| !seen.contains(&task.task_id)) {
             Some(task) => Err(Illegal::Executed(task.task_id.clone())),
             None => Ok(()),
         }

@@ -62,6 +62,12 @@ impl TaskRecord {
         self.result.as_ref()?.get(key)?.as_str()
     }
 
+    /// Whether its commands were run and its verification failed.
+    pub fn has_failed_verification(&self) -> bool {
+        let context = self.failure_context.as_ref();
+        context.is_some_and(|context| context.error_type == "verification_failed")
+    }
+
     pub fn pending(task_id: TaskId, planned_commands: Option<usize>) -> Self {
         Self {
             task_id,
@@ -112,6 +118,11 @@ impl TaskStatus {
     /// Whether nothing is left to do for the task.
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped)
+    }
+
+    /// Whether the task has begun and something is left to do for it.
+    pub fn is_under_way(self) -> bool {
+        matches!(self, Self::InProgress | Self::Failed)
     }
 }
 

@@ -88,7 +88,7 @@ impl Manifest {
     }
 }
 
-/// Parses a file; otherwise returns what is wrong with its YAML.
+/// Parses a file. Returns the mistake in its YAML if there is one.
 pub(super) fn parse(source: &Arc<Source>) -> Result<Node, Diagnostic> {
     Node::parse(&source.text).map_err(|unreadable| {
         let code = if unreadable.is_too_much { Code::YamlLimit } else { Code::YamlSyntax };

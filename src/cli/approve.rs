@@ -51,7 +51,7 @@ pub(super) fn advance(
         let message = format!("session {id} cannot leave its phase yet");
         return Err(Failure::new(Kind::Undecided, message)
             .causes(gates.iter().map(face::gate_text))
-            .hint(format!("`provision status {id}` says what comes next"))
+            .hint(format!("`provision status {id}` shows the next step"))
             .session(id));
     }
     let Some(reason) = reason else {
@@ -66,6 +66,6 @@ pub(super) fn advance(
     for GateRecord { gate, level, .. } in &gates {
         output::data(&format!("went past {gate} ({}); recorded as a violation\n", level.name()))?;
     }
-    output::talk(&format!("hint: `provision status {id}` says what comes next\n"));
+    output::talk(&format!("hint: `provision status {id}` shows the next step\n"));
     Ok(())
 }

@@ -63,13 +63,13 @@ pub(super) enum Command {
     /// Set up a profile as a new session
     #[command(after_help = "Examples:
   provision start essentials
-      Shows the plan, and waits for your approval.
+      Shows the plan and waits for your approval.
   provision start fullstack-web --answers mine.yaml --yes
-      Takes the answers from a file, and approves the plan unread.
+      Reads the answers from a file and approves the plan unread.
   provision start --add jq --add ripgrep
-      Installs two tools, without a profile.
+      Installs two tools without a profile.
   provision start essentials --answer editor=neovim --without fzf
-      Answers one question beforehand, and leaves a task out.")]
+      Answers one question and leaves a task out.")]
     Start {
         #[command(flatten)]
         walk: WalkArgs,
@@ -81,9 +81,9 @@ pub(super) enum Command {
   provision plan essentials
       Lists what would be installed here.
   provision plan essentials --commands
-      With every command it would run.
+      Lists every command as well.
   provision plan essentials --output mine.json
-      Writes a plan that you can read, keep, and run with `provision apply`.")]
+      Writes a plan file for `provision apply`.")]
     Plan {
         #[command(flatten)]
         walk: WalkArgs,
@@ -109,9 +109,9 @@ pub(super) enum Command {
     /// Say what keeps a session in its phase; with --force, go past it
     #[command(after_help = "Examples:
   provision advance latest
-      Says what keeps the session in its phase.
+      Shows which gates keep the session in its phase.
   provision advance latest --force --reason 'checked by hand'
-      Goes past it; the record keeps the reason.")]
+      Forces the gate and records the reason.")]
     Advance {
         /// A session id, the beginning of one, or `latest`
         session: String,
@@ -125,11 +125,11 @@ pub(super) enum Command {
     /// Run a plan file as a new session
     #[command(after_help = "Examples:
   provision apply mine.json
-      Shows the plan, and waits for your approval.
+      Shows the plan and waits for your approval.
   provision apply mine.json --yes
-      Approves it as it is.
+      Approves the plan unread.
   provision apply mine.json --approve 3f9a1c
-      Runs it only if it is the plan with this digest.")]
+      Runs the plan only if it has this digest.")]
     Apply {
         /// The plan, as `provision schema plan` describes it
         plan: PathBuf,
@@ -139,11 +139,11 @@ pub(super) enum Command {
     /// Go on with a session at the exact command where it stopped
     #[command(after_help = "Examples:
   provision resume
-      Goes on with the newest session that is unfinished.
+      Resumes the newest unfinished session.
   provision resume latest --skip
-      Passes by the tasks that failed.
+      Skips failed tasks and their dependents.
   provision resume latest --interrupted retry
-      Runs a command again that nobody knows the end of.")]
+      Retries a command whose outcome is unknown.")]
     Resume {
         /// A session id, the beginning of one, or `latest` [default: the newest that is unfinished]
         session: Option<String>,
@@ -165,9 +165,9 @@ pub(super) enum Command {
     /// Add tools to what a complete session has set up
     #[command(after_help = "Examples:
   provision expand
-      Asks which tools to add to what is set up here.
+      Asks which tools to add to the newest complete session.
   provision expand latest docker
-      Adds one to the newest complete session.")]
+      Adds a tool to the newest complete session.")]
     Expand {
         /// A session [default: the newest that is complete], then tasks to add
         #[arg(value_name = "SESSION|TASK")]
@@ -181,16 +181,16 @@ pub(super) enum Command {
     /// Answer otherwise after all: only what that changes is done anew
     #[command(after_help = "Examples:
   provision revise
-      Asks what should be otherwise, and shows what follows.
+      Asks which answers to change and shows the effects.
   provision revise --answer editor=neovim
-      Shows what another answer comes to; changes nothing before you agree.
+      Shows the effects of another answer and asks before it changes anything.
   provision revise latest --reviewed
-      Says that what is marked for review has been looked at.")]
+      Confirms the tasks that are marked for review.")]
     Revise(ReviseArgs),
     /// Take a task as done though its verification is not content
     #[command(after_help = "Examples:
   provision override latest redis --reason 'it listens elsewhere'
-      Takes a task as it is though its check fails; the reason is on record.")]
+      Accepts a task although its verification failed and records the reason.")]
     Override {
         /// A session id, the beginning of one, or `latest`
         session: String,
@@ -204,9 +204,9 @@ pub(super) enum Command {
     /// Ask a session to pause when its command is done
     #[command(after_help = "Examples:
   provision pause
-      Pauses the newest session after its present command.
+      Pauses the newest session after its current command.
   provision pause latest --reason lunch
-      Says why, for whoever resumes it.")]
+      Records a reason for the pause.")]
     Pause {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -218,9 +218,9 @@ pub(super) enum Command {
     /// Show what the commands of a session wrote
     #[command(after_help = "Examples:
   provision logs
-      Shows what the commands of the newest session wrote.
+      Shows the output of the newest session's commands.
   provision logs latest git
-      Only those of one task.")]
+      Shows the output of one task.")]
     Logs {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -234,9 +234,9 @@ pub(super) enum Command {
     /// List sessions, newest first
     #[command(after_help = "Examples:
   provision sessions
-      Lists the newest 50.
+      Lists the newest 50 sessions.
   provision sessions --all --json
-      All of them, for a program.")]
+      Lists all sessions as JSON.")]
     Sessions {
         /// Every session, not only the newest 50
         #[arg(long)]
@@ -245,11 +245,11 @@ pub(super) enum Command {
     /// Say where a session stands and what comes next
     #[command(after_help = "Examples:
   provision status
-      Says where the newest session stands.
+      Shows the progress of the newest session.
   provision status prov-2026
-      The beginning of an id is enough.
+      Finds a session by the beginning of its id.
   provision status --chain
-      With the sessions it adds to, and what each brought.")]
+      Lists the sessions it expands and the tools of each.")]
     Status {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -263,27 +263,27 @@ pub(super) enum Command {
   provision history
       Lists the events of the newest session.
   provision history latest --follow
-      Goes on as they are recorded.
+      Prints new events as they are recorded.
   provision history latest --verify
-      Checks that nothing was altered.")]
+      Verifies that the record was not altered.")]
     History(HistoryArgs),
     /// Say what is on this machine, and what has changed
     #[command(after_help = "Examples:
   provision audit
-      What is here, in which version, and what has changed.
+      Lists installed tools, their versions and all changes.
   provision audit --explain jq
-      Which session and command brought it, and when.
+      Shows which session and command installed a tool.
   provision audit --html audit.html
-      The same as a page for a browser.
+      Writes the audit as an HTML page.
   provision audit --adopt
-      Takes the machine as it is now, after asking.")]
+      Accepts the machine as it is, after asking.")]
     Audit(AuditArgs),
     /// Write a page that tells all of a session
     #[command(after_help = "Examples:
   provision report
-      Writes a page about the newest session, in this folder.
+      Writes a page about the newest session to this folder.
   provision report latest -o setup.html
-      Names the file.")]
+      Writes the page to a file of your choice.")]
     Report {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -295,7 +295,7 @@ pub(super) enum Command {
     /// Write a session document of an earlier format in the present one
     #[command(after_help = "Examples:
   provision migrate prov-20260202-143052-a7b3
-      Keeps the original beside what it writes.")]
+      Writes the new document and keeps the original.")]
     Migrate {
         /// A session id, the beginning of one, or `latest`
         session: String,
@@ -303,9 +303,9 @@ pub(super) enum Command {
     /// Look for what keeps this machine from being set up
     #[command(after_help = "Examples:
   provision doctor
-      Looks, and changes nothing.
+      Checks the machine and changes nothing.
   provision doctor --repair
-      Mends what is in the way.")]
+      Approves and runs the repairs.")]
     Doctor {
         /// Approve and run the repairs of what is in the way
         #[arg(long)]
@@ -314,18 +314,18 @@ pub(super) enum Command {
     /// Make a damaged record usable again, and say what may be lost
     #[command(after_help = "Examples:
   provision recover latest
-      Says what can be saved, and asks.
+      Describes the recovery and asks.
   provision recover latest --level 1 --yes
-      Takes the backup, unasked.
+      Recovers from the backup without asking.
   provision recover latest --level 3 --resume-at git:1
-      Goes on at the second command of a task, because you say so.")]
+      Resumes at the second command of a task.")]
     Recover(RecoverArgs),
     /// Remove the logs of old sessions, and records nothing refers to
     #[command(after_help = "Examples:
   provision prune
-      Lists logs older than 30 days, and asks.
+      Lists logs older than 30 days and asks.
   provision prune --older-than 90d --yes
-      Removes older ones, unasked.")]
+      Removes older logs without asking.")]
     Prune {
         /// How long ago a session must have changed last
         #[arg(long, value_name = "TIME", default_value = "30d", value_parser = humantime::parse_duration)]
@@ -341,7 +341,7 @@ pub(super) enum Command {
   provision catalog search json viewer
       Finds tasks by words.
   provision catalog show ripgrep
-      Shows what one would run here.")]
+      Shows the commands of a task on this machine.")]
     Catalog {
         #[command(subcommand)]
         command: CatalogCommand,
@@ -349,9 +349,9 @@ pub(super) enum Command {
     /// Show, add or remove the lines of tasks in your shells' files
     #[command(after_help = "Examples:
   provision shell
-      Lists which tasks have lines in which file.
+      Lists the files and tasks with lines for shells.
   provision shell remove fzf
-      Takes the lines of one task out again.")]
+      Removes the lines of one task.")]
     Shell {
         #[command(subcommand)]
         command: Option<ShellCommand>,
@@ -359,9 +359,9 @@ pub(super) enum Command {
     /// Print the JSON Schema of a file that provision writes or reads
     #[command(after_help = "Examples:
   provision schema answers
-      What a file for `start --answers` looks like.
+      Prints the schema of files for `start --answers`.
   provision schema task > task.schema.json
-      For an editor that checks YAML.")]
+      Writes a schema for an editor that checks YAML.")]
     Schema {
         /// Which file
         #[arg(value_name = "FILE")]
@@ -382,11 +382,11 @@ pub(super) enum Command {
     /// Print a manual page, or write all of them
     #[command(after_help = "Examples:
   provision man | man -l -
-      Reads the manual of provision.
+      Opens the manual of provision.
   provision man catalog validate | man -l -
-      The page of one command.
+      Prints the page of one command.
   provision man --to ~/.local/share/man/man1
-      Writes every page to where `man` finds it: `man provision-start`.")]
+      Writes all pages where `man` finds them: `man provision-start`.")]
     Man {
         /// The command that the page is about [default: provision itself]
         #[arg(conflicts_with = "to")]
@@ -413,7 +413,7 @@ pub(super) enum CatalogCommand {
   provision catalog list
       Lists every task and profile.
   provision catalog list --category editors
-      The tasks of one category.")]
+      Lists the tasks of one category.")]
     List {
         /// Only the tasks of this category
         #[arg(long, value_name = "NAME")]
@@ -422,9 +422,9 @@ pub(super) enum CatalogCommand {
     /// Show a task, and what it would run on this machine; or a profile, and what it asks
     #[command(after_help = "Examples:
   provision catalog show ripgrep
-      A task, and what it would run here.
+      Shows a task and its commands on this machine.
   provision catalog show essentials
-      A profile, and what it asks.")]
+      Shows a profile and its questions.")]
     Show {
         /// Its id; `provision catalog list` names them
         id: String,
@@ -432,7 +432,7 @@ pub(super) enum CatalogCommand {
     /// Find tasks by words: the best first
     #[command(after_help = "Examples:
   provision catalog search find files
-      The best come first.")]
+      Lists the best matches first.")]
     Search {
         /// What it is called, or what it is for
         #[arg(required = true)]
@@ -460,14 +460,14 @@ pub(super) enum ShellCommand {
     /// List the tasks that have lines: the default
     #[command(after_help = "Examples:
   provision shell list
-      Lists which tasks have lines where.")]
+      Lists the files and tasks with lines for shells.")]
     List,
     /// Add the lines of what a session has installed
     #[command(after_help = "Examples:
   provision shell add
-      The lines of what the newest session installed.
+      Adds the lines of tools that the newest session installed.
   provision shell add latest --all
-      And of what it found installed.")]
+      Adds the lines of tools that it found installed as well.")]
     Add {
         /// A session id, the beginning of one, or `latest`
         #[arg(default_value = "latest")]
@@ -482,9 +482,9 @@ pub(super) enum ShellCommand {
     /// Take the lines of tasks out again
     #[command(after_help = "Examples:
   provision shell remove fzf starship
-      Takes the lines of two tasks out.
+      Removes the lines of two tasks.
   provision shell remove
-      Takes out all there are.")]
+      Removes the lines of all tasks.")]
     Remove {
         /// Whose [default: all there are]
         #[arg(value_name = "TASK", value_parser = task_id)]

@@ -85,7 +85,7 @@ fn adopt(
             }
             let message = "nothing was adopted: that is for you to say";
             return Err(Failure::new(Kind::Undecided, message)
-                .hint("read what has changed; then: provision audit --adopt --yes"));
+                .hint("read the changes; then: provision audit --adopt --yes"));
         }
     }
     let agent = if yes { Agent::unattended() } else { Agent::user() };

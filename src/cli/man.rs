@@ -58,7 +58,7 @@ fn find<'a>(program: &'a Command, words: &[String]) -> Result<&'a Command, Failu
             let message = format!("`{of}` has no command `{word}`");
             return Err(Failure::new(Kind::Usage, message)
                 .did_you_mean(word, below().map(Command::get_name))
-                .hint(format!("`{of} --help` says what it can do")));
+                .hint(format!("`{of} --help` lists its commands")));
         };
         found = next;
     }

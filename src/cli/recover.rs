@@ -55,7 +55,7 @@ pub(super) fn run(settings: &Settings, args: &RecoverArgs) -> Result<ExitCode, F
 
 fn only_by_hand(level: u8) -> Failure {
     let message = format!("--resume-at and --plan are for level 3, not for level {level}");
-    Failure::new(Kind::Usage, message).hint("leave out --level, or what is for level 3")
+    Failure::new(Kind::Usage, message).hint("omit --level, or the options of level 3")
 }
 
 fn whole(settings: &Settings, id: &SessionId) -> Result<ExitCode, Failure> {
@@ -175,7 +175,7 @@ impl From<RecoverError> for Failure {
                 failure.hint("give the one it has approved with --plan FILE").session(id)
             }
             RecoverError::NoPlace { id, .. } => failure
-                .hint(format!("`provision recover {id} --level 3` lists what it has"))
+                .hint(format!("`provision recover {id} --level 3` lists its commands"))
                 .session(id),
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     model::{SessionStatus, environment_name},
 };
 
-const PLAN_SCHEMA: &str = "`provision schema plan` says what a plan looks like";
+const PLAN_SCHEMA: &str = "`provision schema plan` prints the format of a plan";
 
 fn kind_of(error: &RunError) -> Kind {
     match error {
@@ -86,9 +86,7 @@ impl From<RunError> for Failure {
                 let name = environment_name(&key);
                 failure.hint(format!("give it with --data-file FILE or PROVISION_DATA_{name}"))
             }
-            RunError::DatumFixed(_) => {
-                failure.hint("leave it away, or make another plan with that value")
-            }
+            RunError::DatumFixed(_) => failure.hint("omit it, or create a plan with that value"),
             RunError::SetUpMeanwhile => {
                 failure.hint("`provision audit --adopt` looks again, and asks again")
             }
@@ -104,12 +102,12 @@ impl From<RunError> for Failure {
 }
 
 impl Failure {
-    /// Adds how to go on with a plan that is unreadable or not the approved one.
+    /// Adds the next command for a plan that is unreadable or not the approved plan.
     fn about_plan(self, error: RunError) -> Self {
         match error {
             RunError::PlanFile { path, .. } | RunError::PlanTooLarge { path, .. } => self
                 .file(path)
-                .hint("name a plan file; `provision schema plan` says what one looks like"),
+                .hint("name a plan file; `provision schema plan` prints its format"),
             RunError::NotAPlan { path, .. } => self.file(path).hint(PLAN_SCHEMA),
             RunError::BadPlan { path, problems } => {
                 self.causes(problems.iter().map(ToString::to_string)).file(path).hint(PLAN_SCHEMA)
@@ -117,7 +115,7 @@ impl Failure {
             RunError::NotApproved { digest, session, .. } => {
                 let again = session
                     .map_or("provision apply PLAN".into(), |id| format!("provision resume {id}"));
-                self.hint("read what it would run, above; nothing has been run")
+                self.hint("read the plan above; nothing has run")
                     .hint(format!("then: {again} --approve {}", digest.beginning()))
             }
             RunError::OtherDigest { approved, found } => {
@@ -132,7 +130,7 @@ impl Failure {
                 .causes(difference)
                 .hint(match now {
                     Some(now) => format!(
-                        "read what has changed; then: provision resume {id} --approve {}",
+                        "read the changes; then: provision resume {id} --approve {}",
                         now.beginning()
                     ),
                     None => "mend the catalog, or start anew".into(),
@@ -140,14 +138,14 @@ impl Failure {
                 .session(id),
             RunError::PlanEdited { id, path, difference } => self
                 .causes(difference)
-                .hint("nothing of it was run; `-` is what was shown, `+` what the file says now")
+                .hint("nothing of it was run; `-` marks the plan that was shown, `+` the file as it is now")
                 .hint(format!(
                     "put the file back, or give a copy: provision resume {id} --plan FILE"
                 ))
                 .file(path)
                 .session(id),
             RunError::NoPlan { id } => self
-                .hint(format!("give it one to go on with: provision resume {id} --plan FILE"))
+                .hint(format!("resume it with a plan file: provision resume {id} --plan FILE"))
                 .session(id),
             RunError::OtherPlan { id, .. } => {
                 self.hint("run that plan as a session of its own: provision apply").session(id)
@@ -160,16 +158,16 @@ impl Failure {
         }
     }
 
-    /// Adds how to go on with a session whose state does not allow the command.
+    /// Adds the next command for a session whose state does not allow this one.
     fn about_session(self, error: RunError) -> Self {
         match error {
             RunError::NothingToApprove { id, .. } => {
-                self.hint(format!("`provision status {id}` says what comes next")).session(id)
+                self.hint(format!("`provision status {id}` shows the next step")).session(id)
             }
             RunError::NotForced { id, source } => {
                 let hint = match source {
                     NotForced::Unforceable { gate, .. } if gate == "tasks_settled" => {
-                        Some(format!("provision resume {id} goes on with them"))
+                        Some(format!("provision resume {id} resumes them"))
                     }
                     NotForced::Unforceable { .. } => {
                         Some(format!("approve its plan: provision approve {id} DIGEST"))
@@ -182,15 +180,15 @@ impl Failure {
                 .cause(format!("the file is `{}`", path.display()))
                 .causes(findings.iter().map(ToString::to_string))
                 .hints(findings.into_iter().filter_map(|finding| finding.hint))
-                .hint("nothing was changed; correct what it says, then try again")
+                .hint("nothing was changed; correct the file, then try again")
                 .file(path)
                 .session(id),
             RunError::Unanswered { id, .. } => self
                 .hint(format!("on a terminal: provision resume {id}"))
-                .hint("or begin anew, with answers: provision start --help")
+                .hint("or start a new session with answers: provision start --help")
                 .session(id),
             RunError::NotExpandable { id, .. } => {
-                self.hint(format!("`provision resume {id}` goes on with it")).session(id)
+                self.hint(format!("`provision resume {id}` resumes it")).session(id)
             }
             RunError::NotInCatalog { id, .. } => self
                 .hint("add them to a catalog of your own: --catalog DIR")

@@ -128,7 +128,7 @@ fn read_answers_file(path: &Path) -> Result<Answers, Failure> {
         Failure::new(Kind::Usage, message)
             .causes(mistakes.iter().map(Diagnostic::placed))
             .hints(mistakes.iter().filter_map(|mistake| mistake.hint.clone()))
-            .hint("`provision schema answers` says what one looks like")
+            .hint("`provision schema answers` prints its format")
             .file(path)
     })
 }

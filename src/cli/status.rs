@@ -52,7 +52,7 @@ pub(super) fn run(settings: &Settings, session: &str, with_chain: bool) -> Resul
         context.notes.push(note);
         if let Expiry::Abandoned { .. } = examination.expiry {
             output::talk(&format!(
-                "hint: `provision resume {id}` goes on with it, `provision prune` cleans up\n"
+                "hint: `provision resume {id}` resumes it, `provision prune` cleans up\n"
             ));
         }
     }

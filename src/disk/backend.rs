@@ -8,16 +8,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Who may use a new file or directory.
+/// Selects the users that may use a new file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Only its owner, whatever the umask.
     Private,
-    /// Everyone, as far as the umask allows.
+    /// All users, as far as the umask allows.
     Shared,
 }
 
-/// What an existing file is opened for.
+/// Selects the operations on an opened file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
     Read,
@@ -63,7 +63,7 @@ pub trait Backend: fmt::Debug + Send + Sync {
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
     fn list(&self, path: &Path) -> io::Result<Vec<Entry>>;
-    /// Describes what is at `path`; a symbolic link itself, not its target.
+    /// Describes the entry at `path`; a symbolic link itself, not its target.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf>;

@@ -109,7 +109,7 @@ impl Fs {
         attempt(Operation::List, path, || self.0.list(path))
     }
 
-    /// Describes what is at `path`, a symbolic link itself; `None` if nothing is.
+    /// Describes the entry at `path`, a symbolic link itself; `None` if there is no entry.
     pub fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         match attempt(Operation::Inspect, path, || self.0.stat(path)) {
             Ok(stat) => Ok(Some(stat)),

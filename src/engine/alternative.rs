@@ -199,7 +199,7 @@ pub(super) fn brought_since(
         if summary.status != SessionStatus::Completed && summary.status != SessionStatus::Failed {
             let id = &summary.id;
             notes.push(format!(
-                "another way was begun and not finished: `provision resume {id}` goes on with it"
+                "another way was begun and not finished: `provision resume {id}` resumes it"
             ));
         }
     }

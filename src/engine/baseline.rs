@@ -1,5 +1,5 @@
 //! Records which tools of the catalog are on the machine when a session is complete, so that an
-//! audit can tell what comes or goes without a session afterwards.
+//! audit finds tools that were added or removed without a session afterwards.
 //!
 //! No process is started for this but the probes of the plan: a tool that takes a probe to detect,
 //! and is not in the plan, is recorded neither as present nor as absent.

@@ -38,7 +38,7 @@ pub fn mend(
 }
 
 /// Does what a run ended for: tries the other way that a person chose, mends the machine if that is
-/// approved, and goes on with its session; until it ends for another reason, or for one that was
+/// approved, and resumes its session; until it ends for another reason, or for one that was
 /// mended already.
 pub(super) fn mend_and_go_on(
     around: &Surroundings,

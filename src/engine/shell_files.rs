@@ -149,7 +149,7 @@ impl WantedBlock {
         blocks.is_some_and(|blocks| blocks.iter().any(|(task, _)| *task == self.task_id))
     }
 
-    /// What is recorded of it, a line for each file.
+    /// Returns the events that record the change of each file.
     pub(super) fn written(&self, done: &[(&Path, Result<bool, BlockError>)]) -> Vec<EventKind> {
         let written = |(file, done): &(&Path, Result<bool, BlockError>)| {
             EventKind::ShellBlockWritten(Box::new(ShellBlockWritten {
@@ -168,8 +168,8 @@ impl WantedBlock {
     }
 }
 
-/// Changes a file as `how` says, from its present content; `None` is no file. Returns whether it had
-/// to be changed. What another program writes meanwhile is kept: then the change is tried again.
+/// Changes a file with `how`, which maps its content; `None` is a missing file. Returns whether the
+/// content changed. Retries if another program writes the file meanwhile, so that nothing is lost.
 fn change(
     file: &Path,
     access: Access,

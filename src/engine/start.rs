@@ -61,9 +61,7 @@ pub fn ready(
         created.expanded_from = inherited.map(|inherited| inherited.from.clone());
         let earlier = unfinished(&around.store, None)?;
         let open = earlier.first().map(|id| {
-            format!(
-                "an earlier session is not finished: {id}; `provision resume {id}` goes on with it"
-            )
+            format!("an earlier session is not finished: {id}; `provision resume {id}` resumes it")
         });
         let approval = wishes.approval.as_ref();
         let copied = inherited.map(|inherited| inherited.copied.clone()).unwrap_or_default();

@@ -82,7 +82,7 @@ impl Claim {
         let opened = if_there(fs.open_read(&directory.join(CLAIM)))?;
         let Some(file) = opened else { return Ok(None) };
         let bytes = file.read_from(0)?;
-        // One that cannot be read is a claim all the same.
+        // An unreadable claim still proves that a supervisor claimed the attempt.
         let claim = serde_json::from_slice(&bytes).unwrap_or_else(|_| Self::unreadable());
         Ok(Some((claim, file)))
     }

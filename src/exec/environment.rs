@@ -149,7 +149,7 @@ impl Environment {
     /// takes a shell. `first` are directories that come first in PATH, and `setup` is the shell text
     /// that runs before the check.
     pub fn answer(&self, check: &str, first: &[PathBuf], setup: &str) -> Option<Answer> {
-        // The set-up may bring what is missing without it.
+        // The setup text may define a program or file that is missing without it.
         check::answer(check, self, first).filter(|answer| answer.succeeds || setup.is_empty())
     }
 

@@ -199,7 +199,7 @@ pub fn profile_text(profile: &Listed<Profile>) -> String {
     };
     line("", &metadata.description);
     line("from", &origin(profile));
-    line("everyone gets", &comma_list(required_tasks));
+    line("always installs", &comma_list(required_tasks));
     line("by default", &comma_list(&profile.item.default_cli_tools));
     line("suggests", &comma_list(&profile.item.post_install_suggestions));
     for question in question_flow {

@@ -21,7 +21,7 @@ const MOST_NAMED: usize = 5;
 named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Level {
-        /// Nothing can be done before it is mended.
+        /// Prevents all work until it is repaired.
         Blocks = "blocks",
         Warns = "warns",
     }

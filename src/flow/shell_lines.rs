@@ -116,7 +116,7 @@ pub fn shell_blocks(content: &[u8]) -> Result<Vec<(TaskId, Range<usize>)>, Block
         end += bytes.len();
         let text = String::from_utf8_lossy(bytes.trim_ascii());
         if text.starts_with(BLOCK_BEGIN) {
-            // What stands between the mark and the colon came with the block.
+            // A note may stand between the mark and the colon.
             let task =
                 text.strip_suffix(" >>>").and_then(|text| text.split_once(": ")?.1.parse().ok());
             match task.filter(|_| open.is_none()) {

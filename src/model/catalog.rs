@@ -116,11 +116,11 @@ static DETECTION: Record = Record {
 record! {
     #[derive(Default)]
     pub struct Dependencies: "dependencies" {
-        /// All of these come first
+        /// The task comes after all of these
         optional required: Vec<TaskId> = TASK_IDS,
-        /// One of these comes first
+        /// The task comes after one of these
         optional one_of: Vec<TaskId> = TASK_IDS,
-        /// These come first if they are chosen too
+        /// The task comes after these if they are chosen too
         optional optional: Vec<TaskId> = TASK_IDS,
     }
 }
@@ -364,13 +364,13 @@ record! {
         expected question: String = Text(Form::Some),
         /// The possible answers
         expected options: Vec<Answer> = List(&Of(Answer::FORMAT)),
-        /// The letter or the value of the option that counts if nobody answers
+        /// The letter or the value of the option that applies without an answer
         optional default: Option<String> = Text(Form::Some),
     }
 }
 
 record! {
-    /// One of the answers a question offers.
+    /// An answer that a question offers.
     pub struct Answer: "an option of a question" {
         /// The letter that chooses it
         essential letter: String = Text(Form::Letter),

@@ -28,7 +28,7 @@ pub enum Shape {
     Record(&'static Record),
 }
 
-/// What a text must be, beyond a text.
+/// Constrains the content of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Any,
@@ -37,7 +37,7 @@ pub enum Form {
     TaskId,
     /// A name for a question or a profile.
     Name,
-    /// What becomes an environment variable when written in capitals.
+    /// A name that becomes an environment variable when written in capitals.
     DataKey,
     /// The name of an environment variable.
     Variable,

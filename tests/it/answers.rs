@@ -88,7 +88,7 @@ fn a_file_with_answers_is_checked_like_a_catalog() {
       cause: [HOME]/mine.yaml:4:10: expected a mapping, found a list
     hint: did you mean `answers`?
     hint: write [jq]
-    hint: `provision schema answers` says what one looks like
+    hint: `provision schema answers` prints its format
     "#);
     let missing = start(&home, &["--answers", "nowhere.yaml"]);
     insta::assert_snapshot!(missing.snapshot(&home), @r#"
@@ -97,7 +97,7 @@ fn a_file_with_answers_is_checked_like_a_catalog() {
     --- stderr
     error: the file with answers `nowhere.yaml` has 1 mistake
       cause: nowhere.yaml:1:1: it leads nowhere: there is no such file
-    hint: `provision schema answers` says what one looks like
+    hint: `provision schema answers` prints its format
     "#);
 }
 

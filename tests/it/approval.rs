@@ -137,7 +137,7 @@ fn what_was_changed_before_the_first_command_is_refused_with_the_difference() {
     error: the plan of session [ID] is not what the catalog says any more, and nothing of it was run
       cause: - second: command 1: touch ~/second
       cause: + second: command 1: touch ~/second ~/evil
-    hint: read what has changed; then: provision resume [ID] --approve [NOW]
+    hint: read the changes; then: provision resume [ID] --approve [NOW]
     "#);
     assert!(!scene.has("begun"));
     // `--yes` approves a plan, not a change of one.
@@ -192,7 +192,7 @@ fn a_kept_plan_that_was_edited_is_refused_with_the_difference() {
     error: the plan that was kept for session [ID] is not the one that was shown
       cause: - second: command 1: touch ~/second
       cause: + second: command 1: touch ~/evil
-    hint: nothing of it was run; `-` is what was shown, `+` what the file says now
+    hint: nothing of it was run; `-` marks the plan that was shown, `+` the file as it is now
     hint: put the file back, or give a copy: provision resume [ID] --plan FILE
     "#);
     assert!(!scene.has("begun"));

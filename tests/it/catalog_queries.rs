@@ -171,7 +171,7 @@ fn a_later_layer_replaces_by_id_and_says_where_it_came_from() {
 fn a_profile_shows_what_it_asks() {
     let home = Home::new();
     let text = home.run(&["catalog", "show", "fullstack-web"]).stdout;
-    for part in ["everyone gets", "Which database", "[postgresql, redis]", "Help me decide"] {
+    for part in ["always installs", "Which database", "[postgresql, redis]", "Help me decide"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

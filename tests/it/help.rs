@@ -102,7 +102,7 @@ fn a_page_that_is_not_there_is_named_with_one_that_is() {
         output.stderr,
         "error: `provision catalog` has no command `valdate`\n\
          hint: did you mean `validate`?\n\
-         hint: `provision catalog --help` says what it can do\n"
+         hint: `provision catalog --help` lists its commands\n"
     );
     let hidden = home.run(&["man", "__script"]);
     assert_eq!(hidden.code, Some(2));

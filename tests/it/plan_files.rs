@@ -47,7 +47,7 @@ fn every_mistake_is_named_with_its_place() {
       cause: tasks[0].depends_on: `a` must stand before `b`, which depends on it
       cause: tasks[1].commands[0].command: the command is empty
       cause: tasks[1].commands[1].env.LD_PRELOAD: `LD_PRELOAD` would set $LD_PRELOAD, which means something to the system
-    hint: `provision schema plan` says what a plan looks like
+    hint: `provision schema plan` prints the format of a plan
     ");
     assert_untouched(&home);
 }

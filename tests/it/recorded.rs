@@ -62,7 +62,7 @@ fn recorded_killed_session_asks_about_the_unknown_outcome() {
     assert_eq!(ran(&home), ["wire", "bulb", "chair", "plant"]);
 }
 
-/// The contents of the three shells' files in a home, and what the person had in them.
+/// The files of three shells in a home, with the lines that the person had written.
 const SHELL_FILES: [(&str, &str); 3] = [
     (".bashrc", "alias ll='ls -l'\n"),
     (".zshrc", "setopt autocd"),

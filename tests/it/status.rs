@@ -428,7 +428,7 @@ fn of_one_that_is_abandoned() {
     next      command 1 of vim: it was left running; `provision resume [ID]` takes it up
     --- stderr
     warning: no activity for [SPAN]: it counts as abandoned
-    hint: `provision resume [ID]` goes on with it, `provision prune` cleans up
+    hint: `provision resume [ID]` resumes it, `provision prune` cleans up
     "#);
 }
 

@@ -132,7 +132,7 @@ fn a_duration_below_zero() {
     error: the document of session prov-20260202-143052-a7b3 says what cannot be
       cause: the file is `[HOME]/sessions/failed/prov-20260202-143052-a7b3.json`
       cause: phase_timing.execute.duration_seconds: a length of time cannot be negative
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
 }
 
@@ -169,7 +169,7 @@ fn a_task_that_no_plan_knows() {
     error: the document of session prov-20260202-143052-a7b3 says what cannot be
       cause: the file is `[HOME]/sessions/failed/prov-20260202-143052-a7b3.json`
       cause: tasks.python: the plan has no such task
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
 }
 
@@ -186,7 +186,7 @@ fn a_completed_task_without_attempts() {
       cause: the file is `[HOME]/sessions/failed/prov-20260202-143052-a7b3.json`
       cause: tasks.git.status: completed, and no command of it was recorded
     hint: look whether it is there; a new session of its plan runs it again
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
     let few = |document: &mut Value| document["tasks"]["git"]["planned_commands"] = json!(2);
     insta::assert_snapshot!(resume(&foreign(few)), @r"
@@ -197,7 +197,7 @@ fn a_completed_task_without_attempts() {
       cause: the file is `[HOME]/sessions/failed/prov-20260202-143052-a7b3.json`
       cause: tasks.git.status: completed, and command 1 of 2 was not
     hint: look whether it is there; a new session of its plan runs it again
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
 }
 
@@ -212,7 +212,7 @@ fn a_resume_point_that_is_nowhere() {
       cause: the file is `[HOME]/sessions/failed/prov-20260202-143052-a7b3.json`
       cause: resume_point.task_id: the session has no task `emacs`
     hint: `provision recover prov-20260202-143052-a7b3 --level 3 --resume-at TASK[:N]` sets another
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
     let beyond = |document: &mut Value| {
         document["tasks"]["python"]["planned_commands"] = json!(1);
@@ -226,7 +226,7 @@ fn a_resume_point_that_is_nowhere() {
       cause: the file is `[HOME]/sessions/failed/prov-20260202-143052-a7b3.json`
       cause: resume_point.command_index: 7, and `python` has 1 command
     hint: `provision recover prov-20260202-143052-a7b3 --level 3 --resume-at TASK[:N]` sets another
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
 }
 
@@ -243,7 +243,7 @@ fn a_task_whose_needs_were_not_met() {
     error: the document of session prov-20260202-143052-a7b3 says what cannot be
       cause: the file is `[HOME]/sessions/failed/prov-20260202-143052-a7b3.json`
       cause: tasks.git.status: completed, though `python`, which it needs, is failed
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
 }
 
@@ -269,7 +269,7 @@ fn phases_and_times_out_of_order() {
       cause: phase.current: execute comes after present_plan, which was not completed
       cause: plan.approved_at: missing, and the session is in execute
       cause: tasks.git.completed_at: 2026-02-02T14:00:00Z is before `started_at`, 2026-02-02T14:40:01Z
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
 }
 
@@ -291,7 +291,7 @@ fn files_that_are_not_there() {
       cause: profile.manifest_path: `/nowhere/profile.yaml` is not there
     hint: `provision resume prov-20260202-143052-a7b3 --plan FILE` takes it from elsewhere
     hint: what the command wrote is gone; how it ended is recorded
-    hint: nothing was changed; correct what it says, then try again
+    hint: nothing was changed; correct the file, then try again
     ");
 }
 

@@ -31,7 +31,7 @@ enum Wish {
 }
 
 impl Walker<'_> {
-    /// The whole walk: looks at what is there from before, and does what the person wants with it.
+    /// Runs the whole walk: shows earlier sessions, and runs the action that the person chooses.
     pub fn walk(&mut self) -> Given<Option<Ended>> {
         self.say(&format!("{}\n", self.paint().bold("provision")));
         self.tell_drift()?;
@@ -77,7 +77,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Asks which of several sessions is to be gone on with.
+    /// Asks which of several sessions to resume.
     pub fn which(&self, candidates: &[Candidate]) -> Given<SessionId> {
         let now = self.around.clock.now().wall;
         let lettered: Vec<_> = ('A'..='Z').zip(candidates).collect();

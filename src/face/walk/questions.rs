@@ -27,7 +27,7 @@ impl Walker<'_> {
             }
         };
         let is_new = self.asked.insert(id.clone());
-        // Whoever goes back to it wants to be asked.
+        // A person who goes back to a question wants to answer it again.
         if let Some(answer) = before.filter(|_| is_new) {
             let given = conversation.tell(input(answer))?;
             self.say_what_is_wrong(&given);

@@ -40,7 +40,7 @@ pub fn children_of(parent: u32) -> Vec<u32> {
 pub fn ticks(process: &str) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
-    // Those of the process itself and those it spent in the kernel.
+    // User time and system time.
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 

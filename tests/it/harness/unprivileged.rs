@@ -15,7 +15,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A copy of the binary that anyone can run, wherever the build directory is.
+/// Copies the binary to a place where all users can run it.
 fn public_binary(place: &Path) -> PathBuf {
     let copy = place.join("provision");
     fs::copy(env!("CARGO_BIN_EXE_provision"), &copy).unwrap();

@@ -11,6 +11,7 @@ use super::{
     mode::{self, Mode, Wish},
     prompt::{Choice, Item, Left, Line, Look, Pick, Reply},
 };
+use crate::model::nearest;
 
 /// Typed to go back.
 const BACK: &str = "<";
@@ -67,7 +68,7 @@ impl Plain {
                 letters.collect::<Vec<_>>().join(", ")
             };
             found.map(|option| option.letter).ok_or_else(|| match line.trim() {
-                "" => format!("one of these letters is needed: {}", letters()),
+                "" => format!("type one of these letters: {}", letters()),
                 typed => format!("`{typed}` is none of the letters: {}", letters()),
             })
         })
@@ -205,8 +206,15 @@ fn picked(items: &[Item], line: &str) -> Result<Vec<usize>, String> {
         by_name
             .or_else(|| word.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < items.len()))
     };
+    let known = || items.iter().map(|item| item.name.as_str());
+    let unknown = |word: &str| match nearest(word, known()) {
+        Some(name) if word.parse::<usize>().is_err() => {
+            format!("there is no `{word}`; did you mean `{name}`?")
+        }
+        _ => format!("there is no `{word}`"),
+    };
     let words = line.split([' ', ',', '\t']).filter(|word| !word.is_empty());
-    let found = words.map(|word| index_of(word).ok_or_else(|| format!("there is no `{word}`")));
+    let found = words.map(|word| index_of(word).ok_or_else(|| unknown(word)));
     let mut found = found.collect::<Result<Vec<_>, _>>()?;
     found.sort_unstable();
     found.dedup();
@@ -227,6 +235,7 @@ mod tests {
         assert_eq!(picked(&items, "3, 1"), Ok(vec![0, 2]));
         assert_eq!(picked(&items, "7"), Ok(vec![3]), "a name before a number");
         assert_eq!(picked(&items, "jq 9 0"), Err("there is no `9`".into()));
-        assert_eq!(picked(&items, "ripgerp"), Err("there is no `ripgerp`".into()));
+        let mistake = "there is no `ripgerp`; did you mean `ripgrep`?";
+        assert_eq!(picked(&items, "ripgerp"), Err(mistake.into()));
     }
 }

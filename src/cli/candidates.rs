@@ -66,6 +66,7 @@ impl Wanted {
             ("resume" | "pause" | "approve" | "advance" | "revise", "session") => {
                 Self::UnfinishedSessions
             }
+            #[cfg(feature = "testing")]
             ("__script", _) => return None,
             (_, "session") => Self::Sessions,
             ("logs" | "override", "task") | ("recover", "resume_at") | ("resume", "from") => {

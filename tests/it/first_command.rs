@@ -30,6 +30,18 @@ fn first_command() -> String {
     first.split('#').next().unwrap().trim().to_owned()
 }
 
+/// Checks that a program was built without the feature `testing`.
+fn assert_no_test_hooks(shipped: &Path) {
+    let holds = |program: &Path, hook: &str| {
+        let bytes = fs::read(program).unwrap();
+        bytes.windows(hook.len()).any(|window| window == hook.as_bytes())
+    };
+    for hook in ["AGENTIC_PROVISION_CLOCK", "__script"] {
+        assert!(holds(Path::new(env!("CARGO_BIN_EXE_provision")), hook), "{hook}");
+        assert!(!holds(shipped, hook), "{hook}");
+    }
+}
+
 fn cargo_home() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cargo");
     std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
@@ -55,6 +67,7 @@ fn it_sets_up_the_essentials() {
         .output()
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    assert_no_test_hooks(&target.join("release/provision"));
 
     let path = format!("{}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", binaries.display());
     let mut words: Vec<String> = vec!["env".into(), format!("PATH={path}")];

@@ -174,8 +174,7 @@ fn bash_understands_every_command() {
     assert!(checked > 200, "{checked}");
 }
 
-/// In a home where nothing is installed: what is gone must not make each new shell complain.
-/// Programs that lines for shells look for.
+/// Returns the programs that lines for shells look for.
 fn programs_in(lines: &str) -> impl Iterator<Item = &str> {
     let words: Vec<_> = lines.split([' ', '\n', ';']).collect();
     let looked_for = |pair: &[&str]| matches!(pair[0], "-v" | "-q");
@@ -184,8 +183,9 @@ fn programs_in(lines: &str) -> impl Iterator<Item = &str> {
     found.into_iter()
 }
 
-/// Runs the lines of a task twice in an interactive shell that finds only `uname`, and, with
-/// `stand_ins`, programs that print nothing in place of the tools that the lines look for. Returns the PATH after each time.
+/// Runs the lines of a task twice in an interactive shell and returns the PATH after each time. The
+/// shell finds only `uname`; with `stand_ins` also programs that print nothing, in place of the tools
+/// that the lines look for.
 fn paths_after(shell: &str, lines: &str, stand_ins: bool) -> std::io::Result<Vec<String>> {
     let home = tempfile::tempdir().unwrap();
     for place in [".local/bin", "go/bin", ".cargo/bin", ".local/share/fnm", "bin"] {
@@ -195,7 +195,7 @@ fn paths_after(shell: &str, lines: &str, stand_ins: bool) -> std::io::Result<Vec
     for program in programs_in(lines).filter(|_| stand_ins) {
         stub(&home.path().join("bin"), program, "true");
     }
-    // Files of packages are none of the shell's here.
+    // The machine may have files of the same packages.
     let lines = lines.replace("/usr/share/", "/nonexistent/");
     let arguments: &[&str] = match shell {
         "bash" => &["--norc", "-ic"],

@@ -43,7 +43,11 @@ impl Run<'_> {
                 Some(Seen::There { found, .. }) => note(&mut sighting, look.id, Some(&found)),
                 Some(_) => note(&mut sighting, look.id, None),
                 None if may_probe => open.push(look),
-                None => {}
+                None => {
+                    if let Some(found) = look.indicator(environment) {
+                        note(&mut sighting, look.id, Some(&found));
+                    }
+                }
             }
         }
         let ids: Vec<_> = open.iter().map(|look| look.id.clone()).collect();

@@ -156,19 +156,19 @@ impl Look {
     /// Looks without starting a process; `None` if that takes one.
     pub(super) fn in_process(&self, environment: &Environment) -> Option<Seen> {
         let Self { detection, path, setup, .. } = self;
-        let check = detection.check_command.as_deref();
-        let answer = check.map(|check| environment.answer(check, path, setup));
-        if let Some(Some(answer)) = &answer
-            && answer.succeeds
-        {
-            let path = answer.path.as_ref().map(|path| path.to_string_lossy().into_owned());
-            return Some(Seen::there(Found { version: None, path }));
+        if let Some(check) = &detection.check_command {
+            let answer = environment.answer(check, path, setup)?;
+            if answer.succeeds {
+                let path = answer.paths.first().map(|path| path.to_string_lossy().into_owned());
+                return Some(Seen::there(Found { version: None, path }));
+            }
         }
-        let indicator = detection.installed_indicator.as_ref();
-        match indicator.and_then(|indicator| at(&environment.expand(indicator))) {
-            Some(found) => Some(Seen::there(found)),
-            None => answer.is_none_or(|answer| answer.is_some()).then_some(Seen::NotThere),
-        }
+        Some(self.indicator(environment).map_or(Seen::NotThere, Seen::there))
+    }
+
+    /// Returns the path whose existence shows that the task is there.
+    pub(super) fn indicator(&self, environment: &Environment) -> Option<Found> {
+        at(&environment.expand(self.detection.installed_indicator.as_ref()?))
     }
 
     async fn go(&self, versions: bool, environment: &Environment) -> Seen {
@@ -188,11 +188,7 @@ impl Look {
                 ProbeEnd::Exited { .. } | ProbeEnd::Signaled(_) => {}
             }
         }
-        if let Some(indicator) = detection.installed_indicator.as_ref().filter(|_| found.is_none())
-        {
-            found = at(&environment.expand(indicator));
-        }
-        let mut found = match (found, silence) {
+        let mut found = match (found.or_else(|| self.indicator(environment)), silence) {
             (Some(found), _) => found,
             (None, Some(silence)) => return Seen::Unanswered(silence),
             (None, None) => return Seen::NotThere,

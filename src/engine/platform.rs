@@ -30,7 +30,10 @@ pub fn seems_installed(task: &Task, environment: &Environment) -> Option<bool> {
     }
     let path: Vec<PathBuf> = task.path.iter().map(|place| environment.expand(place)).collect();
     match &task.detection.check_command {
-        Some(command) => environment.answer(command, &path, "").map(|answer| answer.succeeds),
+        Some(command) => {
+            let setup = task.env_setup.as_deref().unwrap_or("");
+            environment.answer(command, &path, setup).map(|answer| answer.succeeds)
+        }
         None => Some(false),
     }
 }

@@ -10,27 +10,38 @@ use rustix::fs::{Access, AtFlags, CWD};
 
 use super::{Environment, probe::is_builtin};
 
-/// The result of a check: what its exit code and its output would have been.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     pub succeeds: bool,
-    /// Where the first program is that the check looked for and found.
-    pub path: Option<PathBuf>,
+    /// Paths that the check prints: those of the programs that it looked for and found.
+    pub paths: Vec<PathBuf>,
 }
 
-/// Answers a check; `None` if that takes a shell. `first` are directories that come first in PATH.
-pub(super) fn answer(text: &str, environment: &Environment, first: &[PathBuf]) -> Option<Answer> {
-    let (checks, operators) = split(text)?;
-    // All of it has to be understood before any of it counts.
+/// Answers a check; `None` if that takes a shell. `first` are directories that come first in PATH,
+/// and `setup` is the shell text that runs before the check.
+pub(super) fn answer(
+    text: &str,
+    environment: &Environment,
+    first: &[PathBuf],
+    setup: &str,
+) -> Option<Answer> {
+    let (checks, operators) = split(text.trim_matches([' ', '\t', '\n']))?;
+    // Parse every check before running one: a list is answered as a whole or not at all.
     let checks = checks.into_iter().map(|check| Check::parse(check, environment));
     let checks = checks.collect::<Option<Vec<_>>>()?;
-    let mut answer = Answer { succeeds: true, path: None };
+    let mut answer = Answer { succeeds: true, paths: Vec::new() };
     for (check, operator) in checks.iter().zip(operators) {
         if operator.applies_after(answer.succeeds) {
-            answer.succeeds = check.run(environment, first, &mut answer.path);
+            // The place of a single program is reported even if the output goes to /dev/null.
+            let (succeeds, path) = check.run(environment, first, checks.len() == 1);
+            answer.succeeds = succeeds;
+            answer.paths.extend(path);
         }
     }
-    Some(answer)
+    // The setup text may bring a program or a file that is missing without it.
+    let is_certain = setup.is_empty() || answer.succeeds && !checks.iter().any(Check::is_negated);
+    is_certain.then_some(answer)
 }
 
 #[derive(Clone, Copy)]
@@ -48,76 +59,88 @@ impl Operator {
     }
 }
 
-/// Splits a list of commands; each has the operator before it. A quoted operator is not seen as
-/// quoted, and the pieces around it are no checks.
+/// Splits a list of checks; each has the operator before it. Quotes are not regarded: a piece of a
+/// quoted text fails to parse.
 fn split(text: &str) -> Option<(Vec<&str>, Vec<Operator>)> {
     let (mut checks, mut operators) = (Vec::new(), vec![Operator::And]);
-    let mut rest = text.trim();
+    let mut rest = text;
     while let Some(at) = [rest.find("&&"), rest.find("||")].into_iter().flatten().min() {
-        checks.push(rest[..at].trim());
+        checks.push(&rest[..at]);
         operators.push(if rest[at..].starts_with('&') { Operator::And } else { Operator::Or });
-        rest = rest[at + 2..].trim();
+        rest = &rest[at + 2..];
     }
     checks.push(rest);
-    (!rest.is_empty()).then_some((checks, operators))
+    (!text.contains(['\n', '\r'])).then_some((checks, operators))
 }
 
 struct Check<'a> {
-    is_negated: bool,
+    is_inverted: bool,
     question: Question<'a>,
 }
 
 enum Question<'a> {
-    Program(&'a str),
-    File { test: char, is_negated: bool, path: PathBuf },
+    Program { name: &'a str, is_silent: bool },
+    File { operator: char, is_inverted: bool, path: PathBuf },
 }
 
 impl<'a> Check<'a> {
     fn parse(text: &'a str, environment: &Environment) -> Option<Self> {
-        let negated = text.strip_prefix("! ");
-        let (is_negated, text) = (negated.is_some(), negated.unwrap_or(text).trim());
+        let (is_inverted, text) = strip_not(text.trim_matches(BLANKS));
         let question = match plain_lookup(text) {
-            Some(name) => Question::Program(name),
+            Some((name, is_silent)) => Question::Program { name, is_silent },
             None => file_test(text, environment)?,
         };
-        Some(Self { is_negated, question })
+        Some(Self { is_inverted, question })
     }
 
+    fn is_negated(&self) -> bool {
+        self.is_inverted || matches!(self.question, Question::File { is_inverted: true, .. })
+    }
+
+    /// Returns whether the check succeeds, and the path that it prints or, with `always`, would
+    /// print without a redirection.
     fn run(
         &self,
         environment: &Environment,
         first: &[PathBuf],
-        found: &mut Option<PathBuf>,
-    ) -> bool {
-        let succeeds = match &self.question {
-            Question::Program(name) => {
-                let program = environment.program(name, first);
-                let is_there = program.is_some();
-                *found = found.take().or(program);
-                is_there
+        always: bool,
+    ) -> (bool, Option<PathBuf>) {
+        let (holds, path) = match &self.question {
+            Question::Program { name, is_silent } => {
+                let path = environment.program(name, first);
+                (path.is_some(), path.filter(|_| always || !is_silent))
             }
-            Question::File { test, is_negated, path } => passes(*test, path) != *is_negated,
+            Question::File { operator, is_inverted, path } => {
+                (holds(*operator, path) != *is_inverted, None)
+            }
         };
-        succeeds != self.is_negated
+        (holds != self.is_inverted, path)
     }
 }
 
-/// Returns the name in `command -v NAME`, with or without its output sent to /dev/null.
-fn plain_lookup(command: &str) -> Option<&str> {
-    const HARMLESS: [&str; 7] = [
-        "",
-        ">/dev/null",
-        "> /dev/null",
-        ">/dev/null 2>&1",
-        "> /dev/null 2>&1",
-        "&>/dev/null",
-        "2>/dev/null",
-    ];
-    let rest = command.strip_prefix("command -v ")?.trim();
+/// Characters that separate words of a command.
+const BLANKS: [char; 2] = [' ', '\t'];
+
+fn strip_not(text: &str) -> (bool, &str) {
+    match text.strip_prefix("! ") {
+        Some(rest) => (true, rest.trim_matches(BLANKS)),
+        None => (false, text),
+    }
+}
+
+/// Returns the name in `command -v NAME`, and whether the output goes to /dev/null.
+fn plain_lookup(command: &str) -> Option<(&str, bool)> {
+    const LOUD: [&str; 2] = ["", "2>/dev/null"];
+    const SILENT: [&str; 5] =
+        [">/dev/null", "> /dev/null", ">/dev/null 2>&1", "> /dev/null 2>&1", "&>/dev/null"];
+    let rest = command.strip_prefix("command -v ")?.trim_matches(BLANKS);
     let (name, redirections) = rest.split_once(' ').unwrap_or((rest, ""));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     let is_name = !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain);
-    (is_name && HARMLESS.contains(&redirections.trim()) && !is_builtin(name)).then_some(name)
+    let redirections = redirections.trim_matches(BLANKS);
+    let is_silent = SILENT.contains(&redirections);
+    let is_plain = is_name && !is_builtin(name) && (is_silent || LOUD.contains(&redirections));
+    is_plain.then_some((name, is_silent))
 }
 
 /// Parses `test [!] -OP PATH` and `[ [!] -OP PATH ]`.
@@ -126,24 +149,22 @@ fn file_test<'a>(text: &str, environment: &Environment) -> Option<Question<'a>> 
         Some(inner) => inner.strip_suffix(" ]")?,
         None => text.strip_prefix("test ")?,
     };
-    let inner = inner.trim();
-    let negated = inner.strip_prefix("! ");
-    let (is_negated, inner) = (negated.is_some(), negated.unwrap_or(inner).trim());
-    let (test, word) = inner.strip_prefix('-')?.split_once(' ')?;
-    let mut tests = test.chars().filter(|test| "efdxrsL".contains(*test));
-    let test = tests.next().filter(|_| test.len() == 1)?;
-    let path = expand(word.trim(), environment)?;
-    Some(Question::File { test, is_negated, path })
+    let (is_inverted, inner) = strip_not(inner.trim_matches(BLANKS));
+    let (operator, word) = inner.strip_prefix('-')?.split_once(' ')?;
+    let mut operators = operator.chars().filter(|operator| "efdxrsL".contains(*operator));
+    let operator = operators.next().filter(|_| operator.len() == 1)?;
+    let path = expand(word.trim_matches(BLANKS), environment)?;
+    Some(Question::File { operator, is_inverted, path })
 }
 
 /// Returns the path that a shell makes of a word; `None` for a word that means anything else, and
-/// for a path that depends on the working directory.
+/// for a path that depends on the process that looks.
 fn expand(word: &str, environment: &Environment) -> Option<PathBuf> {
     let (quote, text) = match word.chars().next()? {
         quote @ ('\'' | '"') => (Some(quote), word[1..].strip_suffix(quote)?),
         _ => (None, word),
     };
-    // Signs that stand for themselves between such quotes.
+    // Characters that are literal inside these quotes.
     let signs = match quote {
         None => "",
         Some('"') => " '*?[](){}<>|&;#",
@@ -168,17 +189,21 @@ fn expand(word: &str, environment: &Environment) -> Option<PathBuf> {
             (!is_split).then(|| format!("{home}{rest}"))?
         }
     };
-    path.starts_with('/').then(|| path.into())
+    let path = PathBuf::from(path);
+    // These lead to other files in another process.
+    let own = ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+    let is_own = own.iter().any(|place| path.starts_with(place));
+    (path.is_absolute() && !is_own).then_some(path)
 }
 
-/// Runs one test of a file, as the shell's `test` does.
-fn passes(test: char, path: &Path) -> bool {
+/// Evaluates one operator of the shell's `test`.
+fn holds(operator: char, path: &Path) -> bool {
     let may = |access| rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
-    match test {
+    match operator {
         'L' => path.is_symlink(),
         'r' => may(Access::READ_OK),
         'x' => may(Access::EXEC_OK),
-        _ => fs::metadata(path).is_ok_and(|there| match test {
+        _ => fs::metadata(path).is_ok_and(|there| match operator {
             'f' => there.is_file(),
             'd' => there.is_dir(),
             's' => there.len() > 0,
@@ -189,6 +214,8 @@ fn passes(test: char, path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::{answer, plain_lookup};
     use crate::exec::Environment;
 
@@ -205,7 +232,7 @@ mod tests {
             ("command -V git", None),
             ("command -v -p git", None),
         ] {
-            assert_eq!(plain_lookup(command), name, "{command}");
+            assert_eq!(plain_lookup(command).map(|(name, _)| name), name, "{command}");
         }
     }
 
@@ -216,7 +243,8 @@ mod tests {
         let fs = crate::disk::Fs::real();
         fs.create_dir(&place.path().join("a b")).unwrap();
         let environment = Environment::new([("HOME".to_owned(), home)]);
-        let succeeds = |text: &str| answer(text, &environment, &[]).map(|answer| answer.succeeds);
+        let succeeds =
+            |text: &str| answer(text, &environment, &[], "").map(|answer| answer.succeeds);
         for text in [
             "test -d ~",
             " test  -d  ~/ ",
@@ -257,8 +285,28 @@ mod tests {
             "test -d ~ > x",
             "test -d \"$HOME/\\x\"",
             "test -d ~ && || test -d ~",
+            "test -d ~\n&& test -d ~",
+            "test -d \n~",
+            "test -d ~\u{a0}",
+            "test -r /dev/stdin",
+            "test -e /proc/self/fd/3",
+            "command -v cd && test -d ~",
         ] {
             assert_eq!(succeeds(text), None, "{text}");
         }
+        let paths = |text: &str| answer(text, &environment, &["/bin".into()], "").unwrap().paths;
+        for (text, expected) in [
+            ("command -v sh && command -v cat", &["/bin/sh", "/bin/cat"][..]),
+            ("command -v sh || command -v cat", &["/bin/sh"]),
+            ("command -v sh >/dev/null && command -v cat", &["/bin/cat"]),
+            ("command -v sh >/dev/null", &["/bin/sh"]),
+        ] {
+            let expected: Vec<_> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(paths(text), expected, "{text}");
+        }
+        let after_setup = |text: &str| answer(text, &environment, &[], ". ~/x").is_some();
+        assert!(after_setup("test -e ~/x || test -d ~"));
+        assert!(!after_setup("test -e ~/x") && !after_setup("test ! -e ~/x"));
+        assert!(!after_setup("test -d ~ && ! test -e ~/x") && !after_setup("! command -v tea"));
     }
 }

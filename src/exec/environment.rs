@@ -145,12 +145,11 @@ impl Environment {
         probe::find_program(program, &self.path)
     }
 
-    /// Answers a check without a process: where a program is, or tests of files. `None` if that
+    /// Answers a check without a process: the place of a program, or tests of files. `None` if that
     /// takes a shell. `first` are directories that come first in PATH, and `setup` is the shell text
     /// that runs before the check.
     pub fn answer(&self, check: &str, first: &[PathBuf], setup: &str) -> Option<Answer> {
-        // The setup text may define a program or file that is missing without it.
-        check::answer(check, self, first).filter(|answer| answer.succeeds || setup.is_empty())
+        check::answer(check, self, first, setup)
     }
 
     /// Where the program of this name is. `first` are directories that come first in PATH.

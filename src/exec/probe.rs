@@ -92,8 +92,8 @@ fn mark() -> String {
 /// Runs a probe. Being abandoned ends it.
 pub async fn probe(probe: &Probe<'_>) -> ProbeEnd {
     if let Some(answer) = probe.environment.answer(probe.command, probe.path, probe.setup) {
-        let output = answer.path.map(|path| format!("{}\n", path.display()));
-        let output = output.unwrap_or_default().into_bytes();
+        let lines = answer.paths.iter().map(|path| format!("{}\n", path.display()));
+        let output = lines.collect::<String>().into_bytes();
         return ProbeEnd::Exited { code: i32::from(!answer.succeeds), output };
     }
     match tokio::time::timeout(PROBE_LIMIT, run(probe)).await {

@@ -57,12 +57,10 @@ fn list(settings: &Settings) -> Result<(), Failure> {
             output::note(settings, NO_LINES);
         }
         for file in files.iter().filter(|file| file.tasks.as_ref().is_ok_and(|t| !t.is_empty())) {
-            if !file.is_read() {
-                let file = file.file.display();
-                output::note(
-                    settings,
-                    &format!("no shell reads {file}: run `provision shell add`"),
-                );
+            if let (Some(rc), Some(line)) = (file.sourced_by(), file.missing_line()) {
+                let (rc, file) = (rc.display(), file.file.display());
+                let message = format!("{rc} does not source {file}; it lacks this line:\n{line}");
+                output::note(settings, &message);
             }
         }
     }
@@ -129,7 +127,8 @@ fn confirm_replacing(
     }
     let message = format!("earlier blocks would be replaced: {blocks}");
     Err(Failure::new(Kind::Undecided, message)
-        .hint(format!("`provision shell add {id} --yes` replaces them without asking")))
+        .hint(format!("`provision shell add {id} --yes` replaces them without asking"))
+        .session(id.clone()))
 }
 
 fn remove(settings: &Settings, tasks: &[TaskId]) -> Result<(), Failure> {

@@ -127,7 +127,7 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
         let lines: Vec<_> =
             blocks.iter().map(|b| format!("# {}\n{}", b.task_id, b.lines.trim_end())).collect();
         notes.push(format!(
-            "{shell} does not know of these yet; `provision shell add {}` adds them to {}:\n{}",
+            "lines for {shell} that `provision shell add {}` adds to {}:\n{}",
             session.meta.id,
             file.display(),
             lines.join("\n")

@@ -230,22 +230,30 @@ fn read(file: &Path) -> Result<Vec<u8>, BlockError> {
 }
 
 impl ShellFile {
-    /// Whether a shell reads the lines; no if the line that sources them is missing.
-    pub fn is_read(&self) -> bool {
-        let is_sourced =
-            |(rc, line): &(PathBuf, String)| read(rc).is_ok_and(|content| has_line(&content, line));
-        self.source.as_ref().is_none_or(is_sourced)
+    /// Returns the person's file that sources this one.
+    pub fn sourced_by(&self) -> Option<&Path> {
+        self.source.as_ref().map(|(rc, _)| rc.as_path())
+    }
+
+    /// Returns the line that sources this file if the person's file lacks it.
+    pub fn missing_line(&self) -> Option<&str> {
+        let (rc, line) = self.source.as_ref()?;
+        let is_sourced = read(rc).is_ok_and(|content| has_line(&content, line));
+        (!is_sourced).then_some(line)
     }
 
     /// Removes the lines of these tasks; returns those that were there. The line that sources an env
-    /// file goes with the last of its sections.
+    /// file goes with the last of its sections. A file that becomes empty is removed.
     pub fn remove(&self, tasks: &[TaskId]) -> Result<Vec<TaskId>, BlockError> {
         let mut gone = self.tasks.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
         gone.retain(|task| tasks.contains(task));
         let Some((rc, line)) = &self.source else {
-            change(&self.file, Access::Shared, |content| {
-                content.map(|content| without_blocks(content, &gone)).transpose()
-            })?;
+            if !gone.is_empty() {
+                change(&self.file, Access::Shared, |content| {
+                    let rest = content.map(|content| without_blocks(content, &gone)).transpose()?;
+                    Ok(rest.filter(|rest| !rest.is_empty()))
+                })?;
+            }
             return Ok(gone);
         };
         let rest = |content: Option<&[u8]>| {
@@ -254,9 +262,12 @@ impl ShellFile {
         };
         change(&self.file, Access::Private, |content| Ok(rest(content).map(String::into_bytes)))?;
         if read(&self.file)?.is_empty() {
-            let without =
-                |content: Option<&[u8]>| content.map(|content| without_line(content, line));
-            change(rc, Access::Shared, |content| Ok(without(content)))?;
+            change(rc, Access::Shared, |content| {
+                let Some(content) = content.filter(|content| has_line(content, line)) else {
+                    return Ok(content.map(Into::into));
+                };
+                Ok(Some(without_line(content, line)).filter(|rest| !rest.is_empty()))
+            })?;
         }
         Ok(gone)
     }

@@ -50,8 +50,16 @@ fn line(text: &mut String, what: &str, file: &Path, shell: Shell, task: &TaskId)
         writeln!(text, "{what}{}  {}  {}", visible(&file), shell.name(), visible(task.as_str()));
 }
 
-fn json_of(file: &Path, shell: Shell, task: &TaskId) -> Value {
-    json!({"file": file.to_string_lossy(), "shell": shell, "task_id": task})
+fn json_of(file: &Path, sourced_by: Option<&Path>, shell: Shell, task: &TaskId) -> Value {
+    let mut value = json!({"file": file.to_string_lossy(), "shell": shell, "task_id": task});
+    if let Some(rc) = sourced_by {
+        value["sourced_by"] = json!(rc.to_string_lossy());
+    }
+    value
+}
+
+fn json_of_file(file: &ShellFile, task: &TaskId) -> Value {
+    json_of(&file.file, file.sourced_by(), file.shell, task)
 }
 
 pub fn shell_files_text(files: &[ShellFile]) -> String {
@@ -65,9 +73,9 @@ pub fn shell_files_text(files: &[ShellFile]) -> String {
 }
 
 pub fn shell_files_json(files: &[ShellFile]) -> Value {
-    let blocks = files.iter().flat_map(|file| {
-        file.tasks.iter().flatten().map(|task| json_of(&file.file, file.shell, task))
-    });
+    let blocks = files
+        .iter()
+        .flat_map(|file| file.tasks.iter().flatten().map(|task| json_of_file(file, task)));
     let problems = files.iter().filter_map(|file| {
         let error = file.tasks.as_ref().err()?.text();
         Some(json!({"file": file.file.to_string_lossy(), "shell": file.shell, "error": error}))
@@ -90,7 +98,8 @@ pub fn added_text(added: &[AddedBlock]) -> String {
 
 pub fn added_json(session_id: &impl serde::Serialize, added: &[AddedBlock]) -> Value {
     let blocks = added.iter().map(|AddedBlock { block, changed }| {
-        let mut value = json_of(&block.file, block.shell, &block.task_id);
+        let sourced_by = Some(block.file.as_path());
+        let mut value = json_of(&block.env_file, sourced_by, block.shell, &block.task_id);
         value["changed"] = json!(matches!(changed, Ok(true)));
         value["error"] = json!(changed.as_ref().err().map(crate::engine::BlockError::text));
         value
@@ -110,8 +119,7 @@ pub fn removed_text(removed: &[(&ShellFile, Vec<TaskId>)]) -> String {
 }
 
 pub fn removed_json(removed: &[(&ShellFile, Vec<TaskId>)]) -> Value {
-    let blocks = removed
-        .iter()
-        .flat_map(|(file, tasks)| tasks.iter().map(|task| json_of(&file.file, file.shell, task)));
+    let blocks =
+        removed.iter().flat_map(|(file, tasks)| tasks.iter().map(|task| json_of_file(file, task)));
     json!({"removed": blocks.collect::<Vec<_>>()})
 }

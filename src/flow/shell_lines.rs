@@ -11,7 +11,7 @@ use crate::model::TaskId;
 
 const HEADER: &str =
     "# Lines of provision's tasks. `provision shell` lists and removes them; edits are lost.\n";
-/// Begins the section of a task.
+/// Begins the line that begins the section of a task.
 const SECTION: &str = "# provision task: ";
 /// Ends the line that sources an env file.
 const SOURCE: &str = " # provision";
@@ -20,17 +20,23 @@ const BLOCK_END: &str = "# <<< provision: ";
 
 /// Returns the sections of an env file, in their order.
 pub fn sections(env_file: &str) -> Vec<(TaskId, &str)> {
-    let mut found = Vec::new();
-    for part in env_file.split(SECTION).skip(1) {
-        let (name, lines) = part.split_once('\n').unwrap_or((part, ""));
-        found.extend(name.parse().ok().map(|task| (task, lines)));
+    let mut found: Vec<(TaskId, Range<usize>)> = Vec::new();
+    let mut end = 0;
+    for line in env_file.split_inclusive('\n') {
+        end += line.len();
+        let task = line.strip_prefix(SECTION).and_then(|name| name.trim_end().parse().ok());
+        match (task, found.last_mut()) {
+            (Some(task), _) => found.push((task, end..end)),
+            (None, Some((_, section))) => section.end = end,
+            (None, None) => {}
+        }
     }
-    found
+    found.into_iter().map(|(task, section)| (task, &env_file[section])).collect()
 }
 
 /// Returns an env file in which the section of `task` has these lines.
 pub fn with_section(env_file: &str, task: &TaskId, lines: &str) -> String {
-    let lines = lines.trim_end().replace('\r', "") + "\n";
+    let lines = lines.trim_end().lines().collect::<Vec<_>>().join("\n");
     let mut sections = sections(env_file);
     match sections.iter_mut().find(|(known, _)| known == task) {
         Some((_, known)) => *known = &lines,
@@ -47,14 +53,16 @@ pub fn without_sections(env_file: &str, tasks: &[TaskId]) -> String {
 }
 
 fn render(sections: &[(TaskId, &str)]) -> String {
-    let sections = sections.iter().map(|(task, lines)| format!("{SECTION}{task}\n{lines}"));
+    let section =
+        |(task, lines): &(TaskId, &str)| format!("{SECTION}{task}\n{}\n", lines.trim_end());
+    let sections = sections.iter().map(section);
     HEADER.to_owned() + &sections.collect::<String>()
 }
 
-/// Whether the lines of a task hold a line that would end their section or look like a block.
+/// Whether the lines of a task hold a line that would begin a section or look like a block.
 pub fn has_marker(lines: &str) -> bool {
     let is_marker = |line: &str| {
-        line.contains(SECTION)
+        line.starts_with(SECTION)
             || line.starts_with(BLOCK_BEGIN)
             || line.starts_with(BLOCK_END.trim_end())
     };
@@ -179,6 +187,21 @@ mod tests {
     }
 
     #[test]
+    fn section_begins_only_at_the_beginning_of_a_line() {
+        let (one, odd) = (task("one"), task("x# provision task: y"));
+        let text = "echo '# provision task: two'\nexport A='\r'";
+        let env_file = with_section(&with_section("", &one, text), &odd, "z");
+        assert_eq!(
+            sections(&env_file),
+            [(one.clone(), &*format!("{text}\n")), (odd.clone(), "z\n")]
+        );
+        assert_eq!(with_section(&env_file, &odd, "z"), env_file);
+        // An editor may have dropped the newline at the end.
+        let env_file = with_section(env_file.trim_end(), &task("two"), "y");
+        assert_eq!(sections(&env_file).len(), 3);
+    }
+
+    #[test]
     fn source_line_names_the_home_and_quotes_everything_else() {
         let home = Some(Path::new("/home/ada"));
         let line = |shell, file: &str| source_line(shell, Path::new(file), home);
@@ -209,7 +232,7 @@ mod tests {
         for lines in ["# provision task: x", "a\n  # >>> provision: t >>>", "# <<< provision:"] {
             assert!(has_marker(lines), "{lines}");
         }
-        assert!(has_marker("echo '# provision task: x'"), "sections are split anywhere");
+        assert!(!has_marker("echo '# provision task: x'"));
         assert!(!has_marker("echo '# >>> provision'\n# provision\n# >>> conda initialize >>>"));
     }
 

@@ -146,12 +146,13 @@ fn removing_the_last_lines_leaves_the_file_as_it_was() {
         assert_eq!(tasks_in_env_file(&home), ["two"]);
         succeeded(&home.run(&["shell", "remove"]));
         assert!(!env_file(&home).exists());
-        // A file that ended without a line break has one now; a new file stays and is empty.
+        // A file that ended without a line break has one now; an empty file is removed.
         let mut expected = content.unwrap_or_default().to_vec();
         if !expected.is_empty() && !expected.ends_with(b"\n") {
             expected.push(b'\n');
         }
-        assert_eq!(fs::read(&rc).unwrap(), expected);
+        assert_eq!(fs::read(&rc).unwrap_or_default(), expected);
+        assert_eq!(rc.exists(), !expected.is_empty());
     }
 }
 
@@ -180,7 +181,8 @@ fn a_link_stays_a_link_and_what_it_leads_to_is_changed() {
     assert!(fs::symlink_metadata(&rc).unwrap().is_symlink());
     assert_eq!(read(&home.path().join("later/bash")), SOURCE);
     succeeded(&home.run(&["shell", "remove"]));
-    assert_eq!(read(&home.path().join("later/bash")), "");
+    assert!(!home.path().join("later/bash").exists());
+    assert!(fs::symlink_metadata(&rc).unwrap().is_symlink());
 
     // Two that lead to each other.
     fs::remove_file(&rc).unwrap();
@@ -355,7 +357,8 @@ fn lines_are_listed_and_removed_by_name() {
     let file = env_file(&home);
     let file = file.to_str().unwrap();
     let listed = home.json(&["shell"]);
-    let block = |task: &str| json!({"file": file, "shell": "bash", "task_id": task});
+    let sourced_by = rc.to_str().unwrap();
+    let block = |task: &str| json!({"file": file, "shell": "bash", "task_id": task, "sourced_by": sourced_by});
     let expected = json!({"blocks": [block("ripgrep"), block("fzf")], "problems": []});
     assert_eq!(listed, expected);
     assert_eq!(home.json(&["shell", "list"]), expected);
@@ -369,7 +372,8 @@ fn lines_are_listed_and_removed_by_name() {
     assert_eq!(read(&env_file(&home)), before, "nothing is removed unless all of it can be");
     fs::write(&rc, "").unwrap();
     let unread = home.run(&["shell"]);
-    assert!(unread.stderr.contains("run `provision shell add`"), "{}", unread.stderr);
+    let lacks = format!("{sourced_by} does not source {file}; it lacks this line:\n  if [ -f ");
+    assert!(unread.stderr.contains(&lacks), "{}", unread.stderr);
 
     let removed = home.json(&["shell", "remove", "ripgrep"]);
     assert_eq!(removed, json!({"removed": [block("ripgrep")]}));

@@ -1,7 +1,7 @@
-//! Attempts whose end, and perhaps start, no kept line of a journal tells.
+//! Attempts whose journal lines are lost: the end, and perhaps the start.
 //!
-//! Each gets the lines that are missing. It ends with the result that its supervisor left, or else
-//! with an unknown outcome, which `resume` asks about.
+//! Each gets the missing lines. It ends with the result that its supervisor left, or else with an
+//! unknown outcome, which `resume` asks about.
 
 use super::{
     RecoverError,
@@ -62,9 +62,11 @@ impl<'a> Remains<'a> {
 
     /// Records the missing lines; returns whether the session has a place for the attempt.
     fn record(&self, plan: Option<&Plan>, rewrite: &mut Rewrite) -> Result<bool, Illegal> {
-        start(rewrite, Vec::new())?;
         let seq = match open_attempt(rewrite.session(), self.lost.seq) {
-            Some(_) => self.lost.seq,
+            Some(_) => {
+                start(rewrite, Vec::new())?;
+                self.lost.seq
+            }
             None => match self.record_start(plan, rewrite)? {
                 Some(seq) => seq,
                 None => return Ok(false),
@@ -234,7 +236,7 @@ fn has_place(session: &Session, order: &Order) -> bool {
         })
 }
 
-/// Records the commands before this one as skipped, if no line and no attempt tells of them: they
+/// Records the commands before this one as skipped unless they are recorded as done or skipped: they
 /// were settled when this one started.
 fn fill_gaps(order: &Order, plan: Option<&Plan>, rewrite: &mut Rewrite) -> Result<(), Illegal> {
     for task_id in &order.task_ids {

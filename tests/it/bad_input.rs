@@ -307,7 +307,7 @@ fn an_unreadable_document_is_not_called_damaged() {
 }
 
 #[test]
-fn the_home_of_another_user_is_refused_by_is_root() {
+fn the_home_of_another_user_is_refused_by_root() {
     if !is_root() {
         skip("only root can look into another user's home");
         return;

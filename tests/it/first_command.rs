@@ -54,8 +54,6 @@ fn it_sets_up_the_essentials() {
     let checkout = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let binaries = Path::new(env!("CARGO")).parent().unwrap();
     let toolchain = binaries.parent().unwrap().to_owned();
-    let shared = [checkout.clone(), toolchain.clone(), cargo_home()];
-    let Some(machine) = bare_machine_with(&shared) else { return };
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first-command");
     // Where the machine's own cargo finds it, so that there is nothing left to build.
     let built = Command::new(env!("CARGO"))
@@ -68,6 +66,8 @@ fn it_sets_up_the_essentials() {
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     assert_no_test_hooks(&target.join("release/provision"));
+    let shared = [checkout.clone(), toolchain.clone(), cargo_home()];
+    let Some(machine) = bare_machine_with(&shared) else { return };
 
     let path = format!("{}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", binaries.display());
     let mut words: Vec<String> = vec!["env".into(), format!("PATH={path}")];

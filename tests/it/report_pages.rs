@@ -38,7 +38,10 @@ fn look(modules: &Path, home: &Home, pages: &[(&str, PathBuf)]) -> Vec<Value> {
     });
     fs::write(&job, told.to_string()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/look.mjs");
-    let seen = Command::new("node").arg(script).arg(&job).output().expect("node opens the browser");
+    let mut node = Command::new("node");
+    // The watchdog finds the processes of a test by its home.
+    node.arg(script).arg(&job).env("AGENTIC_PROVISION_HOME", home.path());
+    let seen = node.output().expect("node opens the browser");
     assert!(seen.status.success(), "{}", String::from_utf8_lossy(&seen.stderr));
     println!("pictures in {}", shots.display());
     serde_json::from_slice(&seen.stdout).unwrap()

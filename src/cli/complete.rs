@@ -80,7 +80,7 @@ fn lines(shell: ShellName, words: Vec<String>) -> String {
 }
 
 fn found(before: &[String], current: &str) -> Vec<CompletionCandidate> {
-    // Ignore mistakes before the word that is being typed.
+    // Words behind the first mistake are not parsed.
     let typed = command().ignore_errors(true).try_get_matches_from(before).unwrap_or_default();
     let mut command = with_values(command(), &TypedLine::new(typed));
     let words: Vec<OsString> = before.iter().map(Into::into).chain([current.into()]).collect();

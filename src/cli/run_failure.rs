@@ -133,7 +133,7 @@ impl Failure {
                         "read the changes; then: provision resume {id} --approve {}",
                         now.beginning()
                     ),
-                    None => "mend the catalog, or start anew".into(),
+                    None => "repair the catalog, or start a new session".into(),
                 })
                 .session(id),
             RunError::PlanEdited { id, path, difference } => self

@@ -1,5 +1,5 @@
-//! The operations that a file system offers, each of them one system call. [`real`](super::real)
-//! implements them; tests bring a file system of their own, with faults in it.
+//! The operations of a file system. [`real`](super::real) implements them; tests bring a file system
+//! of their own, with faults in it. An operation that a signal interrupted is retried as a whole.
 
 use std::{
     ffi::OsString,

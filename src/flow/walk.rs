@@ -356,7 +356,7 @@ impl Step {
     }
 }
 
-/// Returns the question or value of the agenda that `id` was probably to name.
+/// Returns the id of the agenda that is nearest to `id`.
 fn near(id: &str, agenda: &[Asked<'_>]) -> Option<String> {
     nearest(id, agenda.iter().map(Asked::id)).map(str::to_owned)
 }

@@ -21,7 +21,7 @@ pub enum Shape {
     List(&'static Shape),
     /// A list, or what could be its only item.
     OneOrMany(&'static Shape),
-    /// Text for every shell, texts by shell, or just whether there are any.
+    /// Text for bash and zsh, texts by shell, or just whether there are any.
     TextByShell(&'static Record),
     /// A mapping whose keys are up to the author.
     Map(Form, &'static Shape),
@@ -54,7 +54,7 @@ pub enum Form {
     PythonPackage,
     Crate,
     Platform,
-    /// Shell text.
+    /// Shell text. Stays last: patterns are counted by it.
     Command,
 }
 

@@ -62,7 +62,7 @@ impl TaskRecord {
         self.result.as_ref()?.get(key)?.as_str()
     }
 
-    /// Whether its commands were run and its verification failed.
+    /// Whether the last failure of the task was its verification.
     pub fn has_failed_verification(&self) -> bool {
         let context = self.failure_context.as_ref();
         context.is_some_and(|context| context.error_type == "verification_failed")

@@ -138,8 +138,8 @@ impl Salvor {
         StoreError::Illegal { id: self.survey.id.clone(), source }
     }
 
-    /// The attempts that `rewrite` says nothing of, and those that it holds for open, in the order
-    /// they began.
+    /// Returns the attempts that the new journal does not mention and those that it leaves open, by
+    /// number.
     pub fn attempts(&self, rewrite: &Rewrite) -> Result<Vec<LostAttempt>, StoreError> {
         let (store, id) = (&self.store, &self.survey.id);
         let aside = self.below_record(&rewrite.aside);

@@ -138,7 +138,7 @@ pub(super) fn salvage(bytes: &[u8], start: Position) -> Salvage {
     let mut salvage = Salvage { events: Vec::new(), end: start, broken: None, newer: None };
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let number = salvage.end.seq.saturating_add(1);
-        // Lines are written with their new line: one that lost nothing else was there.
+        // A last line without its newline still counts if its chain is intact.
         let whole = line.strip_suffix(b"\n");
         match line::decode(whole.unwrap_or(line), &salvage.end) {
             Ok(event) => {

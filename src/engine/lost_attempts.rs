@@ -55,7 +55,8 @@ impl<'a> Remains<'a> {
         let finish = match order.map(|order| attempt.standing(&order.cookie)).transpose()? {
             Some(Standing::Finished(finish)) => Some(finish),
             Some(Standing::Orphaned(names)) => return Err(still(names.join(", "))),
-            _ => None,
+            Some(Standing::Running(_)) => return Err(still(format!("attempt {}", lost.seq))),
+            Some(Standing::Unclaimed | Standing::Another | Standing::Lost) | None => None,
         };
         Ok(Self { lost, claim: Some(claim), finish })
     }
@@ -75,7 +76,7 @@ impl<'a> Remains<'a> {
         if let Some((task_id, open)) = open_attempt(rewrite.session(), seq) {
             let agent = agent_of(rewrite.session());
             let finished = self.finished(&task_id, &open, agent);
-            let failures = failures(&finished, task_id, open.task_ids);
+            let failures = failures(&finished, open.task_ids);
             rewrite.record(EventKind::CommandFinished(Box::new(finished)))?;
             for kind in failures {
                 rewrite.record(kind)?;
@@ -164,7 +165,7 @@ impl<'a> Remains<'a> {
 }
 
 /// Returns the failures of the tasks that a command served, if it ran and failed.
-fn failures(finished: &CommandFinished, first: TaskId, served: Vec<TaskId>) -> Vec<EventKind> {
+fn failures(finished: &CommandFinished, served: Vec<TaskId>) -> Vec<EventKind> {
     let has_run = matches!(
         finished.outcome,
         AttemptOutcome::Exited | AttemptOutcome::Signaled | AttemptOutcome::TimedOut
@@ -181,9 +182,7 @@ fn failures(finished: &CommandFinished, first: TaskId, served: Vec<TaskId>) -> V
             extra: Extra::new(),
         },
     };
-    // An older record names one task only.
-    let tasks = if served.is_empty() { vec![first] } else { served };
-    tasks.into_iter().map(failure).collect()
+    served.into_iter().map(failure).collect()
 }
 
 /// Records the attempts that are open or began behind line `last`; returns a sentence on them.

@@ -195,6 +195,31 @@ fn a_command_that_was_recorded_and_never_begun_is_begun() {
 }
 
 #[test]
+fn paused_session_keeps_its_reason_when_an_attempt_has_no_place() {
+    let home = Home::new();
+    let id = three_commands(&home);
+    let attempts = home.record(&id).join("attempts");
+    let [second, third] = [1, 2].map(|index| start_of(&home, &id, index));
+    for seq in [second, third] {
+        fs::remove_dir_all(attempts.join(seq.to_string())).unwrap();
+    }
+    leave_lines(&home, &id, usize::try_from(second).unwrap() - 1);
+    assert_eq!(home.run(&["pause", &id]).code, Some(0));
+    let paused = home.events(&id).len();
+    // The claim of a later attempt is unreadable.
+    let later = attempts.join((paused + 1).to_string());
+    fs::create_dir(&later).unwrap();
+    fs::write(later.join("claim"), "").unwrap();
+    leave_lines(&home, &id, paused);
+    assert_eq!(home.json(&["recover", &id, "--yes"])["level"], 2);
+    let status = home.json(&["status", &id]);
+    assert_eq!(status["status"], "paused", "{status}");
+    let document = home.document("active", &id);
+    assert_eq!(document["lifecycle"]["paused_reason"], "user_request", "{document}");
+    assert_eq!(document["resume_point"]["action"], "choose", "{document}");
+}
+
+#[test]
 fn a_question_stays_until_it_is_answered() {
     for detection in [json!(null), json!({"check_command": "false"})] {
         let home = Home::new();

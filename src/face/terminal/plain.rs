@@ -5,7 +5,7 @@ use std::{io, sync::atomic::AtomicBool};
 
 use super::{
     choosing::{lettered, option_rows},
-    found::{item_line, names},
+    found::{item_line, matching, names},
     input::{self, Read, Signals},
     layout::{Row, heading, one_line, shown, wrapped},
     mode::{self, Mode, Wish},
@@ -101,19 +101,26 @@ impl Plain {
     ) -> io::Result<Reply<Vec<usize>>> {
         let items = &prompt.items;
         let chosen: Vec<_> = (0..items.len()).filter(|index| items[*index].chosen).collect();
+        let row = |index: usize| {
+            format!("{:>4} {}", index + 1, one_line(&item_line(&items[index]), self.look))
+        };
         self.say(&prompt.heading);
-        for (item, number) in items.iter().zip(1..) {
-            self.say(&format!("{number:>4} {}", one_line(&item_line(item), self.look)));
-        }
+        (0..items.len()).for_each(|index| self.say(&row(index)));
         let question = format!(
-            "Numbers or names, 0 for none [{}]{}: ",
+            "Numbers or names, ?word to search, 0 for none [{}]{}: ",
             shown(&names(items, &chosen), self.look),
             back_hint(prompt.can_go_back)
         );
         self.ask(&question, prompt.can_go_back, cancelled, |line| match line.trim() {
             "" => Ok(chosen.clone()),
             "0" => Ok(Vec::new()),
-            line => picked(items, line),
+            line => match line.strip_prefix('?').map(str::trim) {
+                None => picked(items, line),
+                Some(word) => Err(match matching(items, word) {
+                    found if found.is_empty() => format!("nothing matches `{word}`"),
+                    found => found.into_iter().map(row).collect::<Vec<_>>().join("\n"),
+                }),
+            },
         })
     }
 

@@ -17,7 +17,9 @@ pub(super) fn run(
     session: Option<SessionId>,
     file: &Path,
 ) -> Result<(), Failure> {
-    let text = File::open(file).map_err(ScriptError::Read)?;
+    let text = File::open(file).map_err(|error| {
+        Failure::new(Kind::Usage, format!("cannot read `{}`", file.display())).because(&error)
+    })?;
     let script = Script::read(BufReader::new(text))?;
     let id = session.unwrap_or_else(|| settings.clock.session_id());
     let store = settings.store()?;

@@ -53,7 +53,7 @@ impl Settings {
         let is_live = look.can_move && std::io::stderr().is_terminal() && !global.verbose;
         let screen = Screen::new(Terminal::new(look), is_live);
         Ok(Self {
-            clock: clock(),
+            clock: clock()?,
             json: global.json,
             home: Home::new(home),
             catalogs: global.catalog,
@@ -209,10 +209,18 @@ fn default_home() -> Result<PathBuf, Failure> {
     home.map(|home| PathBuf::from(home).join(".agentic-provision")).ok_or_else(Failure::no_home)
 }
 
-fn clock() -> Clock {
-    #[cfg(feature = "testing")]
-    if let Ok(moment) = variable("AGENTIC_PROVISION_CLOCK").parse() {
-        return Clock::Fixed(moment);
+#[cfg(not(feature = "testing"))]
+#[expect(clippy::unnecessary_wraps, reason = "the clock of tests can be misspelled")]
+fn clock() -> Result<Clock, Failure> {
+    Ok(Clock::system())
+}
+
+#[cfg(feature = "testing")]
+fn clock() -> Result<Clock, Failure> {
+    let text = variable("AGENTIC_PROVISION_CLOCK");
+    if text.is_empty() {
+        return Ok(Clock::system());
     }
-    Clock::system()
+    let message = format!("AGENTIC_PROVISION_CLOCK: `{text}` is no moment");
+    text.parse().map(Clock::Fixed).map_err(|_| Failure::new(super::failure::Kind::Usage, message))
 }

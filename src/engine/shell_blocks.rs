@@ -69,6 +69,8 @@ impl Run<'_> {
         let extra = Map::from_iter([("file".into(), file.clone().into()), ("lines".into(), lines)]);
         let mend = match error {
             BlockError::Flaw { .. } => "Repair the markers",
+            BlockError::Foreign(_) => "Move the file away",
+            BlockError::UnfitPath(_) => "Move the home of the sessions",
             BlockError::Edit(_) if error.class() == ErrorClass::PermissionRequired => {
                 "Make it writable"
             }

@@ -1,6 +1,9 @@
 //! The configuration of a person's shells: adds, removes and lists the lines that tasks have for it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+};
 
 use super::{
     RunError, Surroundings, Wishes,
@@ -12,8 +15,8 @@ use crate::{
     disk::{Access, Edit, EditError, Fs, read_as_it_is},
     exec::Environment,
     flow::{
-        BlockFlaw, Shell, ShellSurroundings, has_line, sections, shell_blocks, source_line,
-        with_line, with_section, without_blocks, without_line, without_sections,
+        BlockFlaw, Shell, ShellSurroundings, has_line, is_env_file, sections, shell_blocks,
+        source_line, with_line, with_section, without_blocks, without_line, without_sections,
     },
     model::{
         CommandVerdict, Document, ErrorClass, EventKind, Plan, PlanTask, Session, SessionId,
@@ -61,6 +64,10 @@ pub struct AddedBlock {
 pub enum BlockError {
     #[error("`{}` was left as it is: {source}", .file.display())]
     Flaw { file: PathBuf, source: BlockFlaw },
+    #[error("`{}` was left as it is: provision did not write it", .0.display())]
+    Foreign(PathBuf),
+    #[error("the path `{}` cannot stand in a line of a shell", .0.display())]
+    UnfitPath(PathBuf),
     #[error(transparent)]
     Edit(#[from] EditError),
 }
@@ -111,15 +118,21 @@ pub(super) fn wanted(around: &Surroundings, task: &PlanTask) -> Vec<WantedBlock>
 impl WantedBlock {
     /// Puts the lines into the env file and has the person's file source it, in place of a block of
     /// an earlier version. Returns each file that was changed or could not be.
+    ///
+    /// Writes nothing if the person's file cannot be changed: another task may source the env file
+    /// later.
     pub(super) fn put(&self) -> Vec<(&Path, Result<bool, BlockError>)> {
+        let sourced = |content: Option<&[u8]>| self.sourced(content).map(Some);
+        if let Err(error) = self.check_path().and_then(|()| check(&self.file, sourced)) {
+            return vec![(&self.file, Err(error))];
+        }
         let section = change(&self.env_file, Access::Private, |content| {
-            let env_file = String::from_utf8_lossy(content.unwrap_or_default());
+            let env_file = text_of(&self.env_file, content)?;
             Ok(Some(with_section(&env_file, &self.task_id, &self.lines).into_bytes()))
         });
         let mut done = vec![(self.env_file.as_path(), section)];
         if done[0].1.is_ok() {
-            let sourced =
-                change(&self.file, Access::Shared, |content| Ok(Some(self.sourced(content)?)));
+            let sourced = change(&self.file, Access::Shared, sourced);
             if !matches!(sourced, Ok(false)) {
                 done.push((&self.file, sourced));
             }
@@ -127,10 +140,16 @@ impl WantedBlock {
         done
     }
 
+    fn check_path(&self) -> Result<(), BlockError> {
+        let path = self.env_file.to_str().filter(|path| !path.contains(char::is_control));
+        path.map(drop).ok_or_else(|| BlockError::UnfitPath(self.env_file.clone()))
+    }
+
     /// Returns the person's file as it should be.
-    fn sourced(&self, content: Option<&[u8]>) -> Result<Vec<u8>, BlockFlaw> {
+    fn sourced(&self, content: Option<&[u8]>) -> Result<Vec<u8>, BlockError> {
         let content = content.unwrap_or_default();
-        let without = without_blocks(content, std::slice::from_ref(&self.task_id))?;
+        let without = without_blocks(content, std::slice::from_ref(&self.task_id))
+            .map_err(|source| BlockError::Flaw { file: self.file.clone(), source })?;
         Ok(with_line(&without, &self.source_line))
     }
 
@@ -141,7 +160,7 @@ impl WantedBlock {
         let env_file = String::from_utf8_lossy(&env_file);
         let content = read(&self.file);
         with_section(&env_file, &self.task_id, &self.lines) == env_file
-            && self.sourced(content.as_deref()).ok() == content
+            && self.sourced(content.as_deref()).is_ok_and(|sourced| Some(sourced) == content)
     }
 
     fn replaces_block(&self) -> bool {
@@ -173,12 +192,9 @@ impl WantedBlock {
 fn change(
     file: &Path,
     access: Access,
-    how: impl Fn(Option<&[u8]>) -> Result<Option<Vec<u8>>, BlockFlaw>,
+    how: impl Fn(Option<&[u8]>) -> Result<Option<Vec<u8>>, BlockError>,
 ) -> Result<bool, BlockError> {
     let fs = Fs::real();
-    let how = |content: Option<&[u8]>| {
-        how(content).map_err(|source| BlockError::Flaw { file: file.into(), source })
-    };
     // A file that is as it should be is not touched, and need not be writable.
     let now = read_as_it_is(&fs, file, LARGEST)?;
     if how(now.as_deref())? == now {
@@ -201,6 +217,28 @@ fn change(
     Err(EditError::Busy(file.into()).into())
 }
 
+/// Checks that a person's file can be changed with `how`, if that changes it.
+fn check(
+    file: &Path,
+    how: impl Fn(Option<&[u8]>) -> Result<Option<Vec<u8>>, BlockError>,
+) -> Result<(), BlockError> {
+    let now = read_as_it_is(&Fs::real(), file, LARGEST)?;
+    if how(now.as_deref())? != now {
+        Edit::begin(&Fs::real(), file, Access::Shared, LARGEST)?;
+    }
+    Ok(())
+}
+
+/// Returns the text of an env file; an error if the file is something else.
+fn text_of<'a>(file: &Path, content: Option<&'a [u8]>) -> Result<Cow<'a, str>, BlockError> {
+    let content = content.unwrap_or_default();
+    if is_env_file(content) {
+        Ok(String::from_utf8_lossy(content))
+    } else {
+        Err(BlockError::Foreign(file.into()))
+    }
+}
+
 /// The files of all shells there could be, with the tasks whose lines are in them: the env files of
 /// a home, and the person's own files with blocks of an earlier version.
 pub fn shell_files(home: &Path, environment: &Environment) -> Vec<ShellFile> {
@@ -210,9 +248,9 @@ pub fn shell_files(home: &Path, environment: &Environment) -> Vec<ShellFile> {
         let Some(rc) = person.file(shell, is_file) else { continue };
         let file = ShellSurroundings::env_file(shell, home);
         let line = source_line(shell, &file, person.home.as_deref());
-        let tasks = read(&file).map(|content| {
-            let content = String::from_utf8_lossy(&content);
-            sections(&content).into_iter().map(|(task, _)| task).collect()
+        let tasks = read(&file).and_then(|content| {
+            let content = text_of(&file, Some(&content))?;
+            Ok(sections(&content).into_iter().map(|(task, _)| task).collect())
         });
         files.push(ShellFile { shell, file, tasks, source: Some((rc.clone(), line)) });
         let tasks = read(&rc).and_then(|content| {
@@ -243,31 +281,33 @@ impl ShellFile {
     }
 
     /// Removes the lines of these tasks; returns those that were there. The line that sources an env
-    /// file goes with the last of its sections. A file that becomes empty is removed.
+    /// file goes with the last of its sections. An env file without sections is removed.
     pub fn remove(&self, tasks: &[TaskId]) -> Result<Vec<TaskId>, BlockError> {
         let mut gone = self.tasks.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
         gone.retain(|task| tasks.contains(task));
         let Some((rc, line)) = &self.source else {
             if !gone.is_empty() {
                 change(&self.file, Access::Shared, |content| {
-                    let rest = content.map(|content| without_blocks(content, &gone)).transpose()?;
-                    Ok(rest.filter(|rest| !rest.is_empty()))
+                    let rest = content.map(|content| without_blocks(content, &gone)).transpose();
+                    rest.map_err(|source| BlockError::Flaw { file: self.file.clone(), source })
                 })?;
             }
             return Ok(gone);
         };
-        let rest = |content: Option<&[u8]>| {
-            let env_file = String::from_utf8_lossy(content.unwrap_or_default());
-            Some(without_sections(&env_file, &gone)).filter(|rest| !rest.is_empty())
-        };
-        change(&self.file, Access::Private, |content| Ok(rest(content).map(String::into_bytes)))?;
+        change(&self.file, Access::Private, |content| {
+            let rest = without_sections(&text_of(&self.file, content)?, &gone).into_bytes();
+            Ok(Some(rest).filter(|rest| !rest.is_empty()))
+        })?;
         if read(&self.file)?.is_empty() {
             change(rc, Access::Shared, |content| {
-                let Some(content) = content.filter(|content| has_line(content, line)) else {
-                    return Ok(content.map(Into::into));
-                };
-                Ok(Some(without_line(content, line)).filter(|rest| !rest.is_empty()))
+                Ok(content.map(|content| without_line(content, line)))
             })?;
+            // A run may have added a section after the file was found empty.
+            if !read(&self.file)?.is_empty() {
+                change(rc, Access::Shared, |content| {
+                    Ok(Some(with_line(content.unwrap_or_default(), line)))
+                })?;
+            }
         }
         Ok(gone)
     }

@@ -73,8 +73,8 @@ pub use schedule::{Demand, Item, Schedule};
 pub use selection::{Ground, Selection, select, to_look_for};
 pub use shell_file::{Shell, ShellSurroundings};
 pub use shell_lines::{
-    BlockFlaw, has_line, has_marker, sections, shell_blocks, source_line, with_line, with_section,
-    without_blocks, without_line, without_sections,
+    BlockFlaw, has_line, has_marker, is_env_file, sections, shell_blocks, source_line, with_line,
+    with_section, without_blocks, without_line, without_sections,
 };
 pub use system_packages::{SystemManager, managers_of, only_changes_packages, refreshes_index};
 pub use takeover::{back_to_plan, leaves_out, missing_from, told_anew};

@@ -9,8 +9,9 @@ use std::{ops::Range, path::Path};
 use super::Shell;
 use crate::model::TaskId;
 
-const HEADER: &str =
-    "# Lines of provision's tasks. `provision shell` lists and removes them; edits are lost.\n";
+/// Begins every env file; a file that begins otherwise belongs to somebody else.
+const MARK: &str = "# Lines of provision's tasks.";
+const HEADER_REST: &str = " `provision shell` lists and removes them; edits are lost.\n";
 /// Begins the line that begins the section of a task.
 const SECTION: &str = "# provision task: ";
 /// Ends the line that sources an env file.
@@ -18,13 +19,20 @@ const SOURCE: &str = " # provision";
 const BLOCK_BEGIN: &str = "# >>> provision";
 const BLOCK_END: &str = "# <<< provision: ";
 
+/// Whether a file may be written as an env file: it is empty, or an env file already.
+pub fn is_env_file(content: &[u8]) -> bool {
+    content.is_empty() || content.starts_with(MARK.as_bytes())
+}
+
 /// Returns the sections of an env file, in their order.
 pub fn sections(env_file: &str) -> Vec<(TaskId, &str)> {
     let mut found: Vec<(TaskId, Range<usize>)> = Vec::new();
     let mut end = 0;
     for line in env_file.split_inclusive('\n') {
         end += line.len();
-        let task = line.strip_prefix(SECTION).and_then(|name| name.trim_end().parse().ok());
+        let task = line
+            .strip_prefix(SECTION)
+            .and_then(|name| name.trim_end_matches(['\r', '\n']).parse().ok());
         match (task, found.last_mut()) {
             (Some(task), _) => found.push((task, end..end)),
             (None, Some((_, section))) => section.end = end,
@@ -56,7 +64,7 @@ fn render(sections: &[(TaskId, &str)]) -> String {
     let section =
         |(task, lines): &(TaskId, &str)| format!("{SECTION}{task}\n{}\n", lines.trim_end());
     let sections = sections.iter().map(section);
-    HEADER.to_owned() + &sections.collect::<String>()
+    format!("{MARK}{HEADER_REST}{}", sections.collect::<String>())
 }
 
 /// Whether the lines of a task hold a line that would begin a section or look like a block.
@@ -76,7 +84,12 @@ pub fn source_line(shell: Shell, env_file: &Path, home: Option<&Path>) -> String
         home.and_then(|home| env_file.strip_prefix(home).ok()).map(Path::to_string_lossy);
     let file = match below_home {
         Some(below) if below.chars().all(is_plain) => format!("\"$HOME/{below}\""),
-        _ => format!("'{}'", env_file.to_string_lossy().replace('\'', r"'\''")),
+        // In fish, a backslash escapes a quote or a backslash between single quotes too.
+        _ => {
+            let path = env_file.to_string_lossy();
+            let path = if shell == Shell::Fish { path.replace('\\', r"\\") } else { path.into() };
+            format!("'{}'", path.replace('\'', r"'\''"))
+        }
     };
     match shell {
         Shell::Fish => format!("if test -f {file}; source {file}; end{SOURCE}"),
@@ -96,15 +109,28 @@ pub fn with_line(content: &[u8], line: &str) -> Vec<u8> {
         if !content.is_empty() && !content.ends_with(b"\n") {
             content.push(b'\n');
         }
+        // A backslash at its end would join the last line with this one.
+        if content.ends_with(b"\\\n") {
+            content.push(b'\n');
+        }
         content.extend([line.as_bytes(), b"\n"].concat());
     }
     content
 }
 
-/// Returns a person's file without this line.
+/// Returns a person's file without this line. A person who indented the line may have put it into a
+/// block, which must not become empty: `:`, which does nothing, takes its place there.
 pub fn without_line(content: &[u8], line: &str) -> Vec<u8> {
-    let lines = content.split_inclusive(|byte| *byte == b'\n');
-    lines.filter(|found| found.trim_ascii() != line.as_bytes()).collect::<Vec<_>>().concat()
+    let mut without = Vec::new();
+    for found in content.split_inclusive(|byte| *byte == b'\n') {
+        if found.trim_ascii() != line.as_bytes() {
+            without.extend(found);
+        } else if found.first().is_some_and(u8::is_ascii_whitespace) {
+            let text = String::from_utf8_lossy(found);
+            without.extend(text.replace(line, ":").bytes());
+        }
+    }
+    without
 }
 
 /// A file of which it is not certain which lines belong to a block.
@@ -162,8 +188,8 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::{
-        BlockFlaw, has_line, has_marker, sections, shell_blocks, source_line, with_line,
-        with_section, without_blocks, without_line, without_sections,
+        BlockFlaw, has_line, has_marker, is_env_file, sections, shell_blocks, source_line,
+        with_line, with_section, without_blocks, without_line, without_sections,
     };
     use crate::{flow::Shell, model::TaskId};
 
@@ -199,6 +225,9 @@ mod tests {
         // An editor may have dropped the newline at the end.
         let env_file = with_section(env_file.trim_end(), &task("two"), "y");
         assert_eq!(sections(&env_file).len(), 3);
+        // The name of a task may end with a space.
+        let spaced = with_section("", &task("one "), "z");
+        assert_eq!(with_section(&spaced, &task("one "), "z"), spaced);
     }
 
     #[test]
@@ -214,6 +243,8 @@ mod tests {
             line(Shell::Fish, "/srv/it's/env.fish"),
             r"if test -f '/srv/it'\''s/env.fish'; source '/srv/it'\''s/env.fish'; end # provision"
         );
+        assert!(line(Shell::Fish, r"/srv/a\b/env.fish").contains(r"'/srv/a\\b/env.fish'"));
+        assert!(line(Shell::Zsh, r"/srv/a\b/env.zsh").contains(r"'/srv/a\b/env.zsh'"));
         assert!(line(Shell::Zsh, "/home/ada/$(x)/env.zsh").contains("'/home/ada/$(x)/env.zsh'"));
     }
 
@@ -225,6 +256,19 @@ mod tests {
         assert_eq!(with_line(&with, &line), with);
         assert!(has_line(&with, &line) && !has_line(b"", &line));
         assert_eq!(without_line(&with, &line), b"alias a=b\n");
+        // A continued line ends before it.
+        let with = with_line(b"alias a=b \\", &line);
+        assert_eq!(with, format!("alias a=b \\\n\n{line}\n").into_bytes());
+        // A block that holds nothing else is a syntax error.
+        let indented = format!("if true; then\n  {line}\r\nfi\n").into_bytes();
+        assert_eq!(with_line(&indented, &line), indented);
+        assert_eq!(without_line(&indented, &line), b"if true; then\n  :\r\nfi\n");
+    }
+
+    #[test]
+    fn only_empty_files_and_env_files_are_written() {
+        assert!(is_env_file(b"") && is_env_file(with_section("", &task("x"), "y").as_bytes()));
+        assert!(!is_env_file(b"export A=1\n# provision task: x\n"));
     }
 
     #[test]
@@ -284,9 +328,8 @@ mod tests {
             let with = with_line(&content, &line);
             prop_assert!(has_line(&with, &line) && with.starts_with(&content));
             let without = without_line(&with, &line);
-            let is_as_before = without == content
-                || without.strip_suffix(b"\n") == Some(content.as_slice());
-            prop_assert!(is_as_before);
+            prop_assert!([b"".as_slice(), b"\n", b"\n\n"].contains(&&without[content.len()..]));
+            prop_assert!(without.starts_with(&content));
         }
     }
 }

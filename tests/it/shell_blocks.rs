@@ -146,13 +146,12 @@ fn removing_the_last_lines_leaves_the_file_as_it_was() {
         assert_eq!(tasks_in_env_file(&home), ["two"]);
         succeeded(&home.run(&["shell", "remove"]));
         assert!(!env_file(&home).exists());
-        // A file that ended without a line break has one now; an empty file is removed.
+        // A file that ended without a line break has one now.
         let mut expected = content.unwrap_or_default().to_vec();
         if !expected.is_empty() && !expected.ends_with(b"\n") {
             expected.push(b'\n');
         }
-        assert_eq!(fs::read(&rc).unwrap_or_default(), expected);
-        assert_eq!(rc.exists(), !expected.is_empty());
+        assert_eq!(fs::read(&rc).unwrap(), expected);
     }
 }
 
@@ -181,7 +180,7 @@ fn a_link_stays_a_link_and_what_it_leads_to_is_changed() {
     assert!(fs::symlink_metadata(&rc).unwrap().is_symlink());
     assert_eq!(read(&home.path().join("later/bash")), SOURCE);
     succeeded(&home.run(&["shell", "remove"]));
-    assert!(!home.path().join("later/bash").exists());
+    assert_eq!(read(&home.path().join("later/bash")), "");
     assert!(fs::symlink_metadata(&rc).unwrap().is_symlink());
 
     // Two that lead to each other.
@@ -247,6 +246,7 @@ fn a_file_that_may_not_be_written_is_a_clear_failure_and_resuming_goes_on_from_t
         assert!(output.stderr.contains(said), "{said}: {}", output.stderr);
     }
     assert_eq!(read(&rc), "mine\n");
+    assert!(!env_file(&home).exists(), "another task could source it");
     assert_eq!(fs::metadata(&rc).unwrap().mode() & 0o777, 0o444);
     let task = &home.latest_document()["tasks"]["mytool"];
     assert_eq!(task["failure_context"]["error_type"], "permission_required");
@@ -315,6 +315,25 @@ fn markers_that_someone_edited_stop_everything_with_their_line() {
         assert!(output.stderr.contains(said), "{}", output.stderr);
     }
     assert_eq!(fs::read(&rc).unwrap(), content);
+    assert!(!env_file(&home).exists());
+}
+
+#[test]
+fn foreign_env_file_is_left_as_it_is() {
+    let (home, rc) = home_with(b"mine\n");
+    fs::write(env_file(&home), "export A=1\n").unwrap();
+    let output = home.apply(&json!([tool("mytool")]), &ALLOW);
+    assert_eq!(output.code, Some(3));
+    assert!(output.stderr.contains("provision did not write it"), "{}", output.stderr);
+    assert!(output.stderr.contains("Move the file away, then: provision resume"));
+    for arguments in [&["shell"][..], &["shell", "remove"]] {
+        assert_eq!(home.run(arguments).code, Some(9));
+    }
+    assert_eq!(read(&env_file(&home)), "export A=1\n");
+    assert_eq!(read(&rc), "mine\n");
+    fs::rename(env_file(&home), home.path().join("mine.bash")).unwrap();
+    succeeded(&home.run(&["resume"]));
+    assert_eq!(tasks_in_env_file(&home), ["mytool"]);
 }
 
 #[test]
@@ -459,6 +478,28 @@ fn runs_at_the_same_time_lose_none_of_each_others_lines() {
         assert_eq!(read(&rc), format!("mine\n{SOURCE}"));
         succeeded(&home.run(&["shell", "remove"]));
         assert_eq!(read(&rc), "mine\n");
+    }
+}
+
+#[test]
+fn lines_added_during_a_removal_stay_sourced() {
+    let (home, rc) = home_with(b"mine\n");
+    let sessions = ["one", "two"].map(|name| {
+        let output = home.apply(&json!([tool(name)]), &[]);
+        succeeded(&output);
+        session_of(&output)
+    });
+    for _ in 0..20 {
+        succeeded(&home.run(&["shell", "add", &sessions[0]]));
+        let run = |arguments: &[&str]| {
+            home.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let children = [run(&["shell", "remove"]), run(&["shell", "add", &sessions[1]])];
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        let is_sourced = read(&rc).contains(SOURCE);
+        assert_eq!(is_sourced, !tasks_in_env_file(&home).is_empty());
     }
 }
 

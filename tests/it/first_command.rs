@@ -21,6 +21,9 @@ const LIGHT: [(&str, &str); 5] = [
     ("CARGO_PROFILE_RELEASE_INCREMENTAL", "false"),
 ];
 
+/// The lints of `tests/run` see the program with the hooks of the tests; this build is without them.
+const NO_WARNINGS: &str = "-Dwarnings";
+
 fn first_command() -> String {
     let readme =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
@@ -60,7 +63,7 @@ fn it_sets_up_the_essentials() {
         .args(["build", "--release", "--locked"])
         .current_dir(&checkout)
         .env("CARGO_TARGET_DIR", &target)
-        .env_remove("RUSTFLAGS")
+        .env("RUSTFLAGS", NO_WARNINGS)
         .envs(LIGHT)
         .output()
         .unwrap();
@@ -73,6 +76,7 @@ fn it_sets_up_the_essentials() {
     let mut words: Vec<String> = vec!["env".into(), format!("PATH={path}")];
     words.push(format!("CARGO_HOME={}", cargo_home().display()));
     words.push(format!("CARGO_TARGET_DIR={}", target.display()));
+    words.push(format!("RUSTFLAGS={NO_WARNINGS}"));
     words.extend(LIGHT.map(|(name, value)| format!("{name}={value}")));
     words.extend(["TERM=xterm-256color", "LANG=C.UTF-8", "CARGO_NET_OFFLINE=true"].map(Into::into));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

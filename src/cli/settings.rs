@@ -209,18 +209,13 @@ fn default_home() -> Result<PathBuf, Failure> {
     home.map(|home| PathBuf::from(home).join(".agentic-provision")).ok_or_else(Failure::no_home)
 }
 
-#[cfg(not(feature = "testing"))]
-#[expect(clippy::unnecessary_wraps, reason = "the clock of tests can be misspelled")]
+#[cfg_attr(not(feature = "testing"), expect(clippy::unnecessary_wraps, reason = "tests can fail"))]
 fn clock() -> Result<Clock, Failure> {
-    Ok(Clock::system())
-}
-
-#[cfg(feature = "testing")]
-fn clock() -> Result<Clock, Failure> {
-    let text = variable("AGENTIC_PROVISION_CLOCK");
-    if text.is_empty() {
-        return Ok(Clock::system());
+    #[cfg(feature = "testing")]
+    if let Some(text) = Some(variable("AGENTIC_PROVISION_CLOCK")).filter(|text| !text.is_empty()) {
+        let message = format!("AGENTIC_PROVISION_CLOCK: `{text}` is no moment");
+        let moment = text.parse().map(Clock::Fixed);
+        return moment.map_err(|_| Failure::new(super::failure::Kind::Usage, message));
     }
-    let message = format!("AGENTIC_PROVISION_CLOCK: `{text}` is no moment");
-    text.parse().map(Clock::Fixed).map_err(|_| Failure::new(super::failure::Kind::Usage, message))
+    Ok(Clock::system())
 }

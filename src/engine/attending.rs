@@ -144,5 +144,5 @@ impl Run<'_> {
 }
 
 fn named(commands: usize) -> String {
-    if commands == 1 { "the command".into() } else { count(commands as u64, "command") }
+    if commands == 1 { "the command".into() } else { count(commands, "command") }
 }

@@ -2,10 +2,7 @@
 
 use std::{borrow::Cow, fmt::Display};
 
-/// `1 session`, `2 sessions`.
-pub fn plural(count: usize, noun: &str) -> String {
-    crate::engine::count(count as u64, noun)
-}
+pub use crate::engine::count as plural;
 
 /// `a, b, c`.
 pub fn comma_list(names: impl IntoIterator<Item: Display>) -> String {

@@ -108,7 +108,7 @@ fn dpkg_interrupted(apt: &AptFacts) -> Option<Trouble> {
         .map(|(state, packages)| format!("{} {}", listed(packages), in_words(state, packages)))
         .collect();
     if apt.unfinished_steps > 0 {
-        let steps = count(apt.unfinished_steps as u64, "step");
+        let steps = count(apt.unfinished_steps, "step");
         evidence.push(format!("{steps} in /var/lib/dpkg/updates"));
     }
     Some(Trouble {
@@ -138,7 +138,7 @@ fn listed(names: &[&str]) -> String {
     let shown = names.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MOST_NAMED) {
         0 => shown,
-        more => format!("{shown} and {}", count(more as u64, "other")),
+        more => format!("{shown} and {}", count(more, "other")),
     }
 }
 

@@ -230,10 +230,7 @@ impl Examiner<'_> {
             {
                 self.find(
                     format!("{place}.commands[{at}].command_index"),
-                    format!(
-                        "{index}, and the task has {}",
-                        super::count(planned as u64, "command")
-                    ),
+                    format!("{index}, and the task has {}", super::count(planned, "command")),
                 );
             }
         }
@@ -264,7 +261,7 @@ impl Examiner<'_> {
             && point.command_index > planned
         {
             let (index, task) = (point.command_index, &point.task_id);
-            let commands = super::count(planned as u64, "command");
+            let commands = super::count(planned, "command");
             let message = format!("{index}, and `{task}` has {commands}");
             self.find_with_hint(format!("{place}.command_index"), message, by_hand);
         }
@@ -283,7 +280,7 @@ impl Examiner<'_> {
             }
         }
         if more > 0 {
-            let what = super::count(more as u64, "other file");
+            let what = super::count(more, "other file");
             self.find("files", format!("{what} that the session names cannot be found"));
         }
     }

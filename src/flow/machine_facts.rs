@@ -46,9 +46,7 @@ impl Needs {
             [] => None,
             [one] => Some(format!("{one} needs")),
             [first, second] => Some(format!("{first} and {second} need")),
-            [first, rest @ ..] => {
-                Some(format!("{first} and {} need", count(rest.len() as u64, "other")))
-            }
+            [first, rest @ ..] => Some(format!("{first} and {} need", count(rest.len(), "other"))),
         };
         needs
     }

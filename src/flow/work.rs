@@ -1,6 +1,6 @@
 //! Decisions of the execution: what may run, what is done, what a version is.
 
-use std::sync::LazyLock;
+use std::{fmt::Display, sync::LazyLock};
 
 use regex::Regex;
 
@@ -135,8 +135,9 @@ pub fn version_in(output: &str) -> Option<String> {
 }
 
 /// `1 line`, `2 lines`.
-pub fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub fn count(number: impl TryInto<u64> + Copy + Display, noun: &str) -> String {
+    let is_one = number.try_into().is_ok_and(|number| number == 1);
+    if is_one { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// The most characters of a line that are worth repeating.

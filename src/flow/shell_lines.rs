@@ -9,7 +9,7 @@ use std::{ops::Range, path::Path};
 use super::Shell;
 use crate::model::TaskId;
 
-/// Begins every env file; a file that begins otherwise belongs to somebody else.
+/// Begins every env file. A file with another beginning is foreign and stays as it is.
 const MARK: &str = "# Lines of provision's tasks.";
 const HEADER_REST: &str = " `provision shell` lists and removes them; edits are lost.\n";
 /// Begins the line that begins the section of a task.

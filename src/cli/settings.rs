@@ -209,11 +209,11 @@ fn default_home() -> Result<PathBuf, Failure> {
     home.map(|home| PathBuf::from(home).join(".agentic-provision")).ok_or_else(Failure::no_home)
 }
 
-#[cfg_attr(not(feature = "testing"), expect(clippy::unnecessary_wraps, reason = "tests can fail"))]
+#[cfg_attr(not(feature = "testing"), expect(clippy::unnecessary_wraps, reason = "tests set it"))]
 fn clock() -> Result<Clock, Failure> {
     #[cfg(feature = "testing")]
     if let Some(text) = Some(variable("AGENTIC_PROVISION_CLOCK")).filter(|text| !text.is_empty()) {
-        let message = format!("AGENTIC_PROVISION_CLOCK: `{text}` is no moment");
+        let message = format!("AGENTIC_PROVISION_CLOCK: `{text}` is no timestamp");
         let moment = text.parse().map(Clock::Fixed);
         return moment.map_err(|_| Failure::new(super::failure::Kind::Usage, message));
     }

@@ -182,5 +182,5 @@ fn complain<'e>(errors: impl Iterator<Item = &'e BlockError>, what: &str) -> Res
     let message = format!("a shell's configuration could not be {what}");
     Err(Failure::new(Kind::ShellFile, message)
         .causes(causes)
-        .hint("repair the file, then try again"))
+        .hint("repair the file or move it away, then try again"))
 }

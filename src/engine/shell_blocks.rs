@@ -70,7 +70,7 @@ impl Run<'_> {
         let mend = match error {
             BlockError::Flaw { .. } => "Repair the markers",
             BlockError::Foreign(_) => "Move the file away",
-            BlockError::UnfitPath(_) => "Move the home of the sessions",
+            BlockError::UnfitPath(_) => "Move the sessions to another --home",
             BlockError::Edit(_) if error.class() == ErrorClass::PermissionRequired => {
                 "Make it writable"
             }

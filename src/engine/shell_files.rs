@@ -66,7 +66,7 @@ pub enum BlockError {
     Flaw { file: PathBuf, source: BlockFlaw },
     #[error("`{}` was left as it is: provision did not write it", .0.display())]
     Foreign(PathBuf),
-    #[error("the path `{}` cannot stand in a line of a shell", .0.display())]
+    #[error("no line of a shell can source `{}`: its path is not plain text", .0.display())]
     UnfitPath(PathBuf),
     #[error(transparent)]
     Edit(#[from] EditError),

@@ -482,6 +482,19 @@ fn runs_at_the_same_time_lose_none_of_each_others_lines() {
 }
 
 #[test]
+fn home_whose_path_no_shell_can_source_is_refused() {
+    let (home, rc) = home_with(b"mine\n");
+    let odd = home.path().join("two\nlines");
+    let plan = home.plan(&json!([tool("mytool")]));
+    let arguments = ["--home", odd.to_str().unwrap(), "apply", plan.to_str().unwrap(), "--yes"];
+    let output = Output::of(home.command(&arguments).args(ALLOW));
+    assert_eq!(output.code, Some(3), "{}", output.stderr);
+    assert!(output.stderr.contains("no line of a shell can source"), "{}", output.stderr);
+    assert_eq!(read(&rc), "mine\n");
+    assert!(!odd.join("env.bash").exists());
+}
+
+#[test]
 fn lines_added_during_a_removal_stay_sourced() {
     let (home, rc) = home_with(b"mine\n");
     let sessions = ["one", "two"].map(|name| {

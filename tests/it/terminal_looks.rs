@@ -85,6 +85,29 @@ fn a_dumb_terminal_is_asked_line_by_line_and_gets_no_escape_at_all() {
     assert!(!text.contains('\u{1b}'), "{}", text.escape_debug());
 }
 
+#[test]
+fn dumb_terminal_searches_its_list_of_tools() {
+    let table = Table::new();
+    let mut screen = table.on(Setting { term: "dumb", ..USUAL }, "");
+    let asks_behind = |answer: &'static str| {
+        move |text: &str| text.contains(answer) && text.ends_with("< goes back:")
+    };
+    screen.sees("What should be set up?").sees("Letter").types("e\n");
+    screen.waits("the list", asks_behind("?word to search"));
+    screen
+        .types("?no-such-tool\n")
+        .waits("no match", asks_behind("nothing matches `no-such-tool`"));
+    // The rows behind it answer the next search.
+    screen.types("?boils\n").waits("the match", |text| {
+        let (_, found) = text.split_once("nothing matches").unwrap_or_default();
+        asks_behind(" kettle - Boils water")(found) && !found.contains(" teapot - ")
+    });
+    screen.types("kettle, tre\n");
+    screen.waits("the mistake", asks_behind("there is no `tre`; did you mean `tree`?"));
+    screen.types("kettle\n").sees("Is this what you want?").ready().types("\u{3}");
+    screen.ends(4);
+}
+
 fn bytes_of_dumb_choice() -> String {
     let home = Home::new();
     let mut command = std::process::Command::new("env");
